@@ -1,0 +1,90 @@
+# What a reader, an author and continuous integration call. `make` alone lists it.
+#
+# .venv is made when it is missing. A stamp in it is touched after an install has ended, so
+# that one that was interrupted is done again, and one for each set of packages, so that
+# `make site` never waits for what only the tests need.
+
+PYTHON ?= python3
+HOST ?= 127.0.0.1
+PORT ?= 8000
+RUNS ?= 5
+
+VENV := .venv
+IN_VENV := $(VENV)/bin/python
+PIP := $(IN_VENV) -m pip install -qq --disable-pip-version-check --log $(VENV)/pip.log -c constraints.txt
+OR_SAY_WHY := || { echo 'The packages could not be installed; $(VENV)/pip.log says why.' >&2; exit 1; }
+
+# Material for MkDocs prints a notice about its future on every run; README.md says what we do about it.
+export NO_MKDOCS_2_WARNING := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help site serve test bench clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' Makefile
+
+site: $(VENV)/.site-packages ## build the lesson into site/, to be opened from disk or put on any web server
+	@$(IN_VENV) -m mkdocs build --strict
+	@echo 'Built. Read it: open site/index.html in a browser (no server is needed), or run: make serve'
+
+serve: $(VENV)/.site-packages ## serve the lesson and rebuild it on every save (PORT=8000, HOST=127.0.0.1)
+	@SITE_URL=http://$(HOST):$(PORT)/ $(IN_VENV) -m mkdocs serve --livereload --no-strict --dev-addr $(HOST):$(PORT)
+
+test: $(VENV)/.test-packages ## run every test, in a real headless Chromium too (ARGS='-k quiz' for some)
+	@$(IN_VENV) -m build_scripts.chromium
+	@$(IN_VENV) -m pytest $(ARGS)
+
+bench: $(VENV)/.test-packages ## print build times, memory and what a reader's browser fetches (RUNS=5)
+	@$(IN_VENV) -m build_scripts.bench --runs $(RUNS)
+
+clean: ## remove what was built, but not .venv
+	rm -rf site docs/*.md docs/charts build dist *.egg-info .pytest_cache .hypothesis
+	find build_scripts tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- the environment ----------------------------------------------------------------
+
+# Prints the packages that pyproject.toml asks for: those of the site, and of one extra.
+define READ_PYPROJECT
+import sys, tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+print(*project["dependencies"], sep="\n")
+for extra in sys.argv[1:]:
+    print(*project["optional-dependencies"][extra], sep="\n")
+endef
+export READ_PYPROJECT
+
+define CHECK_PYTHON
+import sys
+if sys.version_info < (3, 11):
+    sys.exit("Python 3.11 or newer is needed, and '$(PYTHON)' is %d.%d. Name another: make PYTHON=python3.12" % sys.version_info[:2])
+try:
+    import ensurepip, venv
+except ImportError:
+    sys.exit("'$(PYTHON)' has no venv module. On Debian and Ubuntu: apt install python3-venv")
+endef
+export CHECK_PYTHON
+
+# The interpreter that .venv was made from may be gone, after an upgrade for example.
+ifneq ($(shell $(IN_VENV) -c 'print("works")' 2>/dev/null),works)
+.PHONY: $(VENV)/.made
+endif
+
+$(VENV)/.made:
+	@command -v $(PYTHON) >/dev/null || { echo "There is no '$(PYTHON)' here. Python 3.11 or newer is needed; name it: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c "$$CHECK_PYTHON"
+	@echo 'Making $(VENV) ...'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.site-packages: pyproject.toml constraints.txt | $(VENV)/.made
+	@echo 'Installing what the site needs ...'
+	@$(IN_VENV) -c "$$READ_PYPROJECT" > $(VENV)/site.txt
+	@$(PIP) -r $(VENV)/site.txt $(OR_SAY_WHY)
+	@touch $@
+
+$(VENV)/.test-packages: $(VENV)/.site-packages
+	@echo 'Installing what the tests need ...'
+	@$(IN_VENV) -c "$$READ_PYPROJECT" test > $(VENV)/test.txt
+	@$(PIP) -r $(VENV)/test.txt $(OR_SAY_WHY)
+	@touch $@

@@ -1,0 +1,122 @@
+"""lesson.yaml -> the files that MkDocs reads: a Markdown page for each page, charts as JSON.
+
+Nothing is written before everything is rendered, so a fault leaves the last good files.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from build_scripts.render.palette import read_palette
+from build_scripts.render.richtext import RichTextRenderer
+from build_scripts.render.write import write_all
+from build_scripts.spec import load_lesson
+from build_scripts.spec.schema import Block, Lesson, Page
+from build_scripts.views import VIEWS
+from build_scripts.views.base import PageContext, Rendered
+
+TEMPLATES = Path(__file__).parent / "templates"
+STYLESHEET = "assets/lesson/lesson.css"
+
+
+def build_site_sources(spec_path: Path, docs_dir: Path) -> list[Path]:
+    """Build the pages and charts of `spec_path` into `docs_dir`; return the files that changed.
+
+    Raises SpecError, with every fault, when the lesson is not valid; then no file is touched.
+    """
+    lesson = load_lesson(spec_path)
+    return write_all(docs_dir, render_lesson(lesson, docs_dir / STYLESHEET), owned=["*.md", "charts/*.json"])
+
+
+def render_lesson(lesson: Lesson, stylesheet: Path) -> dict[str, str]:
+    """Every generated file of the lesson, as relative path -> text."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    rich = RichTextRenderer(lesson)
+    context = PageContext(
+        lesson=lesson,
+        rich=rich.block,
+        rich_inline=rich.inline,
+        template=lambda name, **variables: environment.get_template(f"views/{name}").render(
+            lesson=lesson, labels=lesson.labels, rich=rich.block, rich_inline=rich.inline, **variables
+        ),
+        palette=read_palette(stylesheet),
+    )
+    files: dict[str, str] = {}
+    for page in lesson.pages:
+        files[f"{page.id}.md"] = _render_page(page, context, environment, files)
+    return files
+
+
+def _render_page(page: Page, context: PageContext, environment: Environment, files: dict[str, str]) -> str:
+    """One page's Markdown; adds the page's charts to `files`."""
+    rendered = [[VIEWS[block.view](block, context) for block in part.blocks] for part in page.parts]
+    everything = [view for views in rendered for view in views]
+    for view in everything:
+        for name, figure in view.charts.items():
+            files[f"charts/{name}.json"] = json.dumps(figure, sort_keys=True, ensure_ascii=False) + "\n"
+    parts = [
+        {"part": part, "blocks": [_place(block, view) for block, view in zip(part.blocks, views)]}
+        for part, views in zip(page.parts, rendered)
+    ]
+    settings = None
+    if any(view.data is not None for view in everything):
+        own = [entry for view in everything for entry in view.parameters]
+        settings = script_json(_page_settings(context.lesson, own))
+    return environment.get_template("page.md").render(
+        lesson=context.lesson,
+        labels=context.lesson.labels,
+        page=page,
+        is_first=page is context.lesson.pages[0],
+        parts=parts,
+        rich=context.rich,
+        rich_inline=context.rich_inline,
+        settings=settings,
+    )
+
+
+def _place(block: Block, rendered: Rendered) -> dict[str, Any]:
+    """What the page template needs of one block.
+
+    A block with a title gets a heading, and the heading the block's id: a link to the
+    figure then shows its title. A block without one carries the id itself.
+    """
+    title = getattr(block, "title", None) if hasattr(block, "id") else None
+    return {
+        "view": block.view,
+        "id": getattr(block, "id", None),
+        "title": title,
+        "html": Markup(rendered.html),
+        "data": None if rendered.data is None else script_json(rendered.data),
+    }
+
+
+def _page_settings(lesson: Lesson, own: list[dict[str, Any]]) -> dict[str, Any]:
+    """What main.js and state.js read: the table of parameters, and the words of every page."""
+    shared = [_parameter(name, getattr(lesson.parameters, name)) for name in type(lesson.parameters).model_fields]
+    return {"parameters": shared + own, "labels": lesson.labels.model_dump()}
+
+
+def _parameter(name: str, parameter: Any) -> dict[str, Any]:
+    entry = {"name": name, **parameter.model_dump(exclude={"help", "kind", "label", "symbol"})}
+    default = parameter.default
+    entry["type"] = (
+        "switch" if isinstance(default, bool) else "integer" if isinstance(default, int) else "number"
+    )
+    return entry
+
+
+def script_json(data: Any) -> Markup:
+    """JSON that may stand inside a <script> element: nothing in it can end the element."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))

@@ -1,0 +1,1 @@
+"""Generic machinery that turns a lesson into numbers, text, figures and files."""

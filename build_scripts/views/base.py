@@ -1,0 +1,44 @@
+"""What every view takes and gives: one block of the lesson in, HTML and data out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from build_scripts.render.palette import Palette
+    from build_scripts.spec.schema import Lesson
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A view's block, ready to stand in a page.
+
+    `html` is complete without JavaScript. `data` is what the view's script needs
+    (None: the view has no script). `charts` are plain Plotly figures by name; each
+    is also written to docs/charts/NAME.json.
+    """
+
+    html: str
+    data: dict[str, Any] | None = None
+    charts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    parameters: list[dict[str, Any]] = field(default_factory=list)
+    """Entries that the view adds to the page's table of parameters (state.js): its own
+    choices, such as the step that a diagram shows, which the address restores too."""
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """What a view may ask of the page it stands in."""
+
+    lesson: Lesson
+    rich: Callable[[str], Markup]
+    """Rich text -> block HTML."""
+    rich_inline: Callable[[str], Markup]
+    """Rich text -> inline HTML, without a paragraph around it."""
+    template: Callable[..., str]
+    """template(name, **variables) -> HTML, from templates/views/."""
+    palette: Palette
