@@ -11,8 +11,9 @@ RUNS ?= 5
 
 VENV := .venv
 IN_VENV := $(VENV)/bin/python
-PIP := $(IN_VENV) -m pip install -qq --disable-pip-version-check --log $(VENV)/pip.log -c constraints.txt
-OR_SAY_WHY := || { echo 'The packages could not be installed; $(VENV)/pip.log says why.' >&2; exit 1; }
+PIP := $(IN_VENV) -m pip install --disable-pip-version-check -c constraints.txt
+# What pip says goes to a file, and its end to the terminal when it fails.
+LOGGED = > $(VENV)/pip.log 2>&1 || { tail -n 20 $(VENV)/pip.log >&2; echo 'The packages could not be installed; all of it is in $(VENV)/pip.log.' >&2; exit 1; }
 
 # Material for MkDocs prints a notice about its future on every run; README.md says what we do about it.
 export NO_MKDOCS_2_WARNING := 1
@@ -80,11 +81,11 @@ $(VENV)/.made:
 $(VENV)/.site-packages: pyproject.toml constraints.txt | $(VENV)/.made
 	@echo 'Installing what the site needs ...'
 	@$(IN_VENV) -c "$$READ_PYPROJECT" > $(VENV)/site.txt
-	@$(PIP) -r $(VENV)/site.txt $(OR_SAY_WHY)
+	@$(PIP) -r $(VENV)/site.txt $(LOGGED)
 	@touch $@
 
 $(VENV)/.test-packages: $(VENV)/.site-packages
 	@echo 'Installing what the tests need ...'
 	@$(IN_VENV) -c "$$READ_PYPROJECT" test > $(VENV)/test.txt
-	@$(PIP) -r $(VENV)/test.txt $(OR_SAY_WHY)
+	@$(PIP) -r $(VENV)/test.txt $(LOGGED)
 	@touch $@

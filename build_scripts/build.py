@@ -5,7 +5,9 @@ Nothing is written before everything is rendered, so a fault leaves the last goo
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,7 @@ def render_lesson(lesson: Lesson, stylesheet: Path) -> dict[str, str]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["heading"] = heading_text
     rich = RichTextRenderer(lesson)
     context = PageContext(
         lesson=lesson,
@@ -114,6 +117,11 @@ def _parameter(name: str, parameter: Any) -> dict[str, Any]:
         "switch" if isinstance(default, bool) else "integer" if isinstance(default, int) else "number"
     )
     return entry
+
+
+def heading_text(words: str) -> Markup:
+    """Plain words for a heading, which MkDocs' Markdown reads: every character stands for itself."""
+    return Markup(re.sub(r"([\\`*_{}\[\]#|~!])", r"\\\1", html.escape(words, quote=False)))
 
 
 def script_json(data: Any) -> Markup:

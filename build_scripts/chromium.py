@@ -54,8 +54,10 @@ def main() -> int:
             subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"])
             if find_chromium(playwright):
                 return 0
-    print(f"No Chromium: what needs a browser is not run. {ADVICE}", file=sys.stderr)
-    return 1 if os.environ.get("CI") else 0
+    ci = bool(os.environ.get("CI"))
+    so = "and continuous integration needs one" if ci else "so what needs a browser is not run"
+    print(f"There is no Chromium, {so}. {ADVICE}", file=sys.stderr)
+    return 1 if ci else 0
 
 
 if __name__ == "__main__":

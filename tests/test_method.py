@@ -318,6 +318,16 @@ def test_every_term_and_every_source_has_its_anchor_once(lesson: Lesson, method:
     assert [name for name, count in counts.items() if count > 1] == []
 
 
+def test_a_source_reads_as_a_reference(lesson: Lesson, method: str) -> None:
+    """Authors, year, title, with the spaces between them, whether or not there is an author or a year."""
+    for source in lesson.sources:
+        entry = re.search(rf'<li id="source-{source.id}">.*?</a>', method, re.DOTALL)
+        assert entry is not None
+        made_by = ", ".join(str(part) for part in (source.authors, source.year) if part)
+        parts = [source.label, made_by + "." if made_by else "", source.title]
+        assert text_of(entry[0]) == " ".join(part for part in parts if part)
+
+
 def test_links_within_the_method_page_lead_somewhere(files: dict[str, str]) -> None:
     known = set(anchors(files["method.md"]))
     for name, page in files.items():
@@ -358,16 +368,21 @@ def kinds_of(lesson: Lesson) -> Counter[str]:
     return Counter(row.kind for row in rows_of(lesson))
 
 
-def test_the_caption_counts_what_the_table_shows(lesson: Lesson, method: str) -> None:
-    table = re.search(r'<table class="[^"]*numbers.*?</table>', method, re.DOTALL)
-    assert table is not None
-    shown = Counter(re.findall(r'class="kind kind-(\w+)"', table[0]))
-    assert shown == kinds_of(lesson)
-    caption = re.search(r"<caption>(.*?)</caption>", table[0], re.DOTALL)
-    assert caption is not None
+def test_the_captions_count_what_the_tables_show(lesson: Lesson, method: str) -> None:
+    """The page's own count of each kind, and that beside each group's title."""
+    start = method.index('<p class="cap numbers-caption">')
+    groups = re.findall(r'<details class="numbers-group".*?</details>', method[start:], re.DOTALL)
+    total: Counter[str] = Counter()
+    for group in groups:
+        summary, table = group.split("</summary>")
+        shown = Counter(re.findall(r'class="kind kind-(\w+)"', table))
+        assert {kind: int(n) for kind, n in re.findall(r'kind-(\w+)">(\d+) ', summary)} == shown
+        total += shown
+    assert total == kinds_of(lesson)
+    caption = text_of(method[start : method.index("</p>", start)])
     template = blocks_of(lesson, Numbers)[0].caption
-    kinds = {kind: shown[kind] for kind in ("assumed", "computed", "measured", "published")}
-    assert text_of(caption[1]) == template.format(rows=shown.total(), **kinds)
+    kinds = {kind: total[kind] for kind in ("assumed", "computed", "measured", "published")}
+    assert caption == template.format(rows=total.total(), **kinds)
 
 
 def test_the_table_lists_what_the_lesson_holds(lesson: Lesson) -> None:

@@ -55,6 +55,7 @@ def line(needle: str) -> int:
         # parameters
         ("max: 200\n    step: 1\n  slo_throughput_tps", "max: ¦1\n    step: 1\n  slo_throughput_tps", "parameters.slo_itl_ms.max", "must be above min, 1, not 1"),
         ("default: 60\n", "default: ¦600\n", "parameters.target_ms.default", "600 is not from 1 to 200"),
+        ("max: 100\n    step: 0.5", "max: 100\n    step: ¦101", "parameters.draft_ms.step", "101 is more than max - min, 100"),
         ("step: 0.01", "step: ¦2", "parameters.acceptance.step", "2 is more than max - min, 1"),
         ("min: 1\n    max: 200\n    step: 1\n  draft_ms", "min: ¦1e-9\n    max: 200\n    step: 1\n  draft_ms", "parameters.target_ms.min", "must be at least 1e-06"),
         # settings that move the sliders, and settings that the model refuses
@@ -92,6 +93,8 @@ def line(needle: str) -> int:
         # the method page
         ("expected_tokens: yield", "expected_tokens: ¦yields", f"{NUMBERS}.formulas.expected_tokens", "'yields' is no formula of this page; did you mean 'yield'?"),
         # texts
+        ("x_title: signed", "x_title: signed ¦{{ acceptance }}", f"{CALCULATOR}.charts[0].x_title", "{{ means nothing in this field: its text is plain"),
+        ("by: \"{margin}", "by: \"¦[@smith-2020] {margin}", f"{CALCULATOR}.labels.by", "[@ means nothing in this field: its text is plain"),
         ('step_of: "{n} of {total}"', 'step_of: "¦{m} of {total}"', "labels.step_of", "'m' is no name of this template; allowed: n, total"),
         ('step_of: "{n} of {total}"', 'step_of: "{n} of ¦{total"', "labels.step_of", "a { without its partner; write {{ for the brace itself"),
         ("latex: S_j = h^j", "latex: ¦S_j = \\frac{1}", f"{FORMULA}.steps[0].latex", "not a formula (an argument is missing): S_j = \\frac{1}"),
@@ -246,9 +249,28 @@ def test_a_fault_in_a_paragraph_names_its_own_line() -> None:
 
 @pytest.mark.parametrize(
     "target",
-    ["#why", "#quiz-q-signs", "#top", "method.html", "method.html#source-smith-2020", "method.html#term-clerk"]
+    [
+        "#why",
+        "#quiz-q-signs",
+        "#top",
+        "method.html",
+        "method.html#source-smith-2020",
+        "method.html#term-clerk",
+    ]
     + ["index.html#h=0.9&k=4&at=calculator", "#k=3", "https://example.org/a_(b)?c=d#e"],
 )
 def test_links_go_to_every_address_of_the_lesson(target: str) -> None:
     """Parts, blocks, questions, entries, a state of the calculator, and the web."""
     assert faults_of(changed(("(method.html#yield)", f"({target})"))) == []
+
+
+def test_an_id_that_is_no_text_is_one_fault_and_trips_no_check() -> None:
+    """Found by changing values at random: a number among the ids that a name was compared with."""
+    text = changed(
+        ("id: yield", "id: ¦0"), ("(method.html#yield)", "(method.html)"), ("tokens: yield", "tokens: ¦yield")
+    )
+    assert_refused(
+        text,
+        (f"{FORMULA}.id", "must be text, not the number 0: put it in quotes"),
+        (f"{NUMBERS}.formulas.expected_tokens", "'yield' is no formula of this page; there is none"),
+    )

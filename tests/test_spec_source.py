@@ -272,7 +272,7 @@ def test_an_alias_bomb_goes_off_nowhere() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
     (fault,) = refusals("\n".join(lines))
-    assert "with its aliases written out, this is more than 200,000 values or 40 levels" in fault
+    assert "with its aliases written out, this is more than 50,000 values or 40 levels" in fault
 
 
 def test_a_chain_of_aliases_is_as_deep_as_what_it_stands_for() -> None:
@@ -360,6 +360,23 @@ def test_a_damaged_lesson_is_a_lesson_or_refused(start: int, length: int, put: s
     """A slip of the keyboard anywhere in a whole lesson."""
     damaged = TEXT[:start] + put + TEXT[start + length :]
     returns_or_refuses(damaged.encode("utf-8", "surrogatepass"))
+
+
+LINES = TEXT.split("\n")
+VALUES = st.sampled_from(
+    ["", "0", "-1", "1e9", "true", "~", "x", "[]", "{}", "[x]", "{x: 1}", "'{{ x }}'", "'[@x] $'"]
+)
+
+
+@settings(FUZZ, max_examples=100)
+@given(st.lists(st.tuples(st.integers(0, len(LINES) - 1), VALUES), min_size=1, max_size=4))
+def test_a_lesson_with_other_values_is_a_lesson_or_refused(changes: list[tuple[int, str]]) -> None:
+    """Good YAML with values of the wrong kind, where checks would trip over them."""
+    lines = list(LINES)
+    for i, value in changes:
+        name, colon, _ = lines[i].partition(":")
+        lines[i] = f"{name}: {value}" if colon else lines[i]
+    returns_or_refuses("\n".join(lines).encode())
 
 
 @pytest.mark.parametrize("fraction", range(1, 12))

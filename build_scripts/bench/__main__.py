@@ -29,7 +29,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m build_scripts.bench", description=__doc__)
     parser.add_argument("--runs", type=int, default=5, metavar="N", help="builds of each kind (default: 5)")
     runs = max(1, parser.parse_args().runs)
-    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}; medians of {runs}\n")
+    machine = f"{os.cpu_count()} cores, {platform.machine()}"
+    print(f"Python {platform.python_version()}, {machine}; medians of {runs}\n")
     with tempfile.TemporaryDirectory(prefix="lesson-bench-") as folder:
         try:
             _bench(Path(folder), runs)
@@ -101,7 +102,8 @@ def _print_builds(ours: Sequence[Build], empty: Sequence[Build]) -> None:
     peak, empty_mb = (statistics.median(build.peak_mb for build in builds) for builds in (ours, empty))
     print(f"{'':34}{'lesson':>10}{'empty site':>12}{'ratio':>8}   target")
     target = f"< {CLEAN_BUILD_S:g} s: {_judge(seconds < CLEAN_BUILD_S)}"
-    print(f"{'clean build, whole process':34}{seconds:8.2f} s{empty_s:10.2f} s{seconds / empty_s:7.1f}×   {target}")
+    name = "clean build, whole process"
+    print(f"{name:34}{seconds:8.2f} s{empty_s:10.2f} s{seconds / empty_s:7.1f}×   {target}")
     print(f"{'peak memory':34}{peak:7.0f} MB{empty_mb:9.0f} MB{peak / empty_mb:7.1f}×")
 
 
@@ -109,8 +111,10 @@ def _print_rebuilds(built: Sequence[float], shown: Sequence[float]) -> None:
     """The wait until a page shows an edit has MkDocs' polling of files in it: up to half a second."""
     if built:
         seconds = statistics.median(built)
-        print(f"{'rebuild after an edited word':34}{seconds:8.2f} s{'':23}< {REBUILD_S:g} s: {_judge(seconds < REBUILD_S)}")
-    print(f"{'from saving to the new page':34}{statistics.median(shown):8.2f} s{'':23}(MkDocs looks for edits every 0.5 s)\n")
+        target = f"< {REBUILD_S:g} s: {_judge(seconds < REBUILD_S)}"
+        print(f"{'rebuild after an edited word':34}{seconds:8.2f} s{'':23}{target}")
+    note = "(MkDocs looks for edits every 0.5 s)"
+    print(f"{'from saving to the new page':34}{statistics.median(shown):8.2f} s{'':23}{note}\n")
 
 
 def _print_transfer(site: Path) -> None:
@@ -119,9 +123,11 @@ def _print_transfer(site: Path) -> None:
     for asset in assets:
         print(f"  {asset.path:48}{asset.raw / 1000:9.1f} kB{asset.sent / 1000:9.1f} kB")
     total = sum(asset.sent for asset in assets) / 1000
-    print(f"  {'all of it':48}{'':12}{total:9.1f} kB   target ≤ {FIRST_VIEW_KB:g} kB: {_judge(total <= FIRST_VIEW_KB)}")
+    target = f"≤ {FIRST_VIEW_KB:g} kB: {_judge(total <= FIRST_VIEW_KB)}"
+    print(f"  {'all of it':48}{'':12}{total:9.1f} kB   target {target}")
     plotly = measure(site, PLOTLY)
-    print(f"  {'later, for a chart: ' + Path(PLOTLY).name:48}{plotly.raw / 1000:9.1f} kB{plotly.sent / 1000:9.1f} kB")
+    name = f"later, for a chart: {Path(PLOTLY).name}"
+    print(f"  {name:48}{plotly.raw / 1000:9.1f} kB{plotly.sent / 1000:9.1f} kB")
 
 
 def _judge(met: bool) -> str:

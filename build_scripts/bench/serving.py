@@ -84,7 +84,7 @@ class LiveSite:
             except (urllib.error.URLError, ConnectionError, TimeoutError):
                 pass  # not up yet
             time.sleep(0.02)
-        raise TimeoutError(f"{page} was not as expected within {seconds} s. The log of mkdocs serve:\n{self.log()}")
+        raise TimeoutError(f"{page} was not as expected after {seconds} s. mkdocs serve said:\n{self.log()}")
 
 
 @contextmanager

@@ -92,18 +92,24 @@ def best_spot(
     size: width and height of the label in pixels. lines: polylines in data coordinates that
     the label should not cover. taken: for each frame the boxes that are no longer free.
     """
-    costs = [float(index) for index in range(len(spots))]
-    for frame, boxes in zip(frames, taken, strict=True):
-        drawn = [[(frame.x(x), frame.y(y)) for x, y in line] for line in lines]
-        for index, spot in enumerate(spots):
+    drawn = [[[(frame.x(x), frame.y(y)) for x, y in line] for line in lines] for frame in frames]
+    best, least = spots[0], math.inf
+    for index, spot in enumerate(spots):
+        # A spot costs at least its place in the list, so no later one can do better.
+        if least <= index:
+            break
+        cost = float(index)
+        for frame, polylines, boxes in zip(frames, drawn, taken, strict=True):
             box = spot.box(frame, *size)
-            costs[index] += _OUTSIDE * _outside(box, frame)
+            cost += _OUTSIDE * _outside(box, frame)
             for other in boxes:
-                costs[index] += _COVERED * _overlap(box, other)
-            for line in drawn:
+                cost += _COVERED * _overlap(box, other)
+            for line in polylines:
                 for a, b in zip(line, line[1:], strict=False):
-                    costs[index] += _CROSSED * _inside(box, a, b)
-    return spots[costs.index(min(costs))]
+                    cost += _CROSSED * _inside(box, a, b)
+        if cost < least:
+            best, least = spot, cost
+    return best
 
 
 def _outside(box: Box, frame: Frame) -> float:

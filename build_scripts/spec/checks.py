@@ -38,11 +38,13 @@ RESERVED_IDS = {"top", "lesson-page"}
 """Ids that every page has already."""
 
 ONCE = ("glossary", "sources", "numbers")
-"""Views that show all there is of something, with an address for each entry."""
+"""Views that show all there is of something; the first two with an address for each entry."""
 
 METHOD = "method"
 """The page that citations link to."""
 
+_CITATION = re.compile(r"\[@")
+_ADDITION = re.compile(r"\[@|\{\{")
 _HOST = re.compile(r"[\w-]+(\.[\w-]+)*\.?")
 _LOCAL = re.compile(r"(?:(?P<page>[a-z][a-z0-9-]*)\.html)?(?:#(?P<anchor>[^#]+))?")
 
@@ -146,6 +148,7 @@ def _texts(context: Context) -> set[str]:
             names = next((mark.names for mark in leaf.marks if isinstance(mark, Names)), None)
             for problem in template_problems(leaf.text, names):
                 context.note_within(leaf, problem.start, problem.end, problem.message)
+            _no_additions(context, leaf, _CITATION)
         elif LATEX in leaf.marks:
             try:
                 to_mathml(leaf.text.strip())
@@ -158,9 +161,18 @@ def _texts(context: Context) -> set[str]:
             cited.add(leaf.text)
             if leaf.text not in context.source_ids:
                 context.note(leaf.path, unknown("source", leaf.text, context.source_ids))
-        elif TERM in leaf.marks and leaf.text not in context.term_ids:
-            context.note(leaf.path, unknown("term", leaf.text, context.term_ids))
+        elif TERM in leaf.marks:
+            if leaf.text not in context.term_ids:
+                context.note(leaf.path, unknown("term", leaf.text, context.term_ids))
+        else:
+            _no_additions(context, leaf, _ADDITION)
     return cited
+
+
+def _no_additions(context: Context, leaf: Leaf, addition: re.Pattern[str]) -> None:
+    """Rich text's additions in plain text would be shown as they were typed."""
+    for match in addition.finditer(leaf.text):
+        context.note_within(leaf, *match.span(), f"{match[0]} means nothing in this field: its text is plain")
 
 
 def _rich_text(context: Context, leaf: Leaf) -> set[str]:

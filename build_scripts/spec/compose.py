@@ -26,7 +26,7 @@ from build_scripts.spec.faults import DataPath, Document, Fault, Span, path_text
 from build_scripts.spec.wording import in_short, plain_yaml_error
 
 MAX_DEPTH = 40
-MAX_NODES = 200_000
+MAX_NODES = 50_000
 """Values of the file once every alias is written out; a lesson has a few thousand."""
 MAX_WHOLE = 10**15
 """Beyond this a whole number is no longer exact in a browser."""

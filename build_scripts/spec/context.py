@@ -67,14 +67,8 @@ class Context:
 
     def anchors(self, page: int) -> list[str]:
         """Every id that a link to that page may name."""
-        own = [
-            part.data["id"]
-            for part in self.parts
-            if part.path[:2] == ("pages", page)
-            and len(part.path) > 2
-            and isinstance(part.data.get("id"), str)
-        ]
-        return ["top", *own, *self.entry_anchors.get(page, [])]
+        own = [anchor_of(part) for part in self.parts if part.path[:2] == ("pages", page)]
+        return ["top", *filter(None, own), *self.entry_anchors.get(page, [])]
 
     def has_block(self, page_id: str | None, view: str) -> bool:
         """Whether that page, or any with None, has a block with that view."""

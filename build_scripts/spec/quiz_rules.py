@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from build_scripts.spec.context import Context
 from build_scripts.spec.faults import DataPath
-from build_scripts.spec.rules import Rule, no_repeats
+from build_scripts.spec.rules import Rule, no_repeats, repeats
 from build_scripts.spec.schema import ComputedNumber, MultipleChoice, Numeric, SingleChoice, Slip
 from build_scripts.spec.wording import quoted
 
@@ -33,9 +33,8 @@ def _is_option(context: Context, answer: int, count: int, path: DataPath) -> Non
 
 def _options_differ(context: Context, question: SingleChoice | MultipleChoice, path: DataPath) -> None:
     texts = [option.text for option in question.options]
-    for i, text in enumerate(texts):
-        if text in texts[:i]:
-            context.note((*path, "options", i, "text"), f"the same text as option {texts.index(text)}")
+    for i in repeats(texts):
+        context.note((*path, "options", i, "text"), f"the same text as option {texts.index(texts[i])}")
 
 
 def _slip(context: Context, slip: Slip, path: DataPath) -> None:

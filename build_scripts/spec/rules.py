@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, get_args
 
 from pydantic import BaseModel
 
 from build_scripts.model.speculation import MIN_TARGET_MS
-from build_scripts.spec.context import Context
+from build_scripts.spec.context import Context, anchor_of
 from build_scripts.spec.faults import DataPath
 from build_scripts.spec.schema import (
     Calculator,
@@ -48,10 +48,18 @@ def _terms(context: Context, block: Terms, path: DataPath) -> None:
     no_repeats(context, block.terms, (*path, "terms"))
 
 
-def no_repeats(context: Context, items: list[Any], path: DataPath) -> None:
+def repeats(items: Iterable[Any]) -> Iterator[int]:
+    """Where something stands that stood before."""
+    seen = set()
     for i, item in enumerate(items):
-        if item in items[:i]:
-            context.note((*path, i), f"{quoted(item)} is here twice")
+        if item in seen:
+            yield i
+        seen.add(item)
+
+
+def no_repeats(context: Context, items: list[Any], path: DataPath) -> None:
+    for i in repeats(items):
+        context.note((*path, i), f"{quoted(items[i])} is here twice")
 
 
 # --- parameters and settings -------------------------------------------------------------
@@ -66,7 +74,7 @@ def _parameter(context: Context, parameter: Any, path: DataPath) -> None:
         return
     if not low <= default <= high:
         context.note((*path, "default"), f"{amount(default)} is not from {amount(low)} to {amount(high)}")
-    if step > high - low:
+    if step > (high - low) * (1 + 1e-9):  # 0.3 - 0.1 is less than 0.2 in binary
         context.note((*path, "step"), f"{amount(step)} is more than max - min, {amount(high - low)}")
 
 
@@ -139,9 +147,8 @@ def _step_diagram(context: Context, diagram: StepDiagram, path: DataPath) -> Non
 
 def _calculator(context: Context, calculator: Calculator, path: DataPath) -> None:
     charts = [words.chart for words in calculator.charts]
-    for i, chart in enumerate(charts):
-        if chart in charts[:i]:
-            context.note((*path, "charts", i, "chart"), f"{quoted(chart)} is here twice")
+    for i in repeats(charts):
+        context.note((*path, "charts", i, "chart"), f"{quoted(charts[i])} is here twice")
 
 
 def _card(context: Context, card: Card, path: DataPath) -> None:
@@ -158,14 +165,13 @@ def _card(context: Context, card: Card, path: DataPath) -> None:
 
 def _panel(context: Context, panel: Panel, path: DataPath) -> None:
     rates = [reading.request_rate_qps for reading in panel.readings]
+    for i in repeats(rates):
+        context.note((*path, "readings", i, "request_rate_qps"), f"{amount(rates[i])} is here twice")
     for i, reading in enumerate(panel.readings):
-        here = (*path, "readings", i)
-        if rates[i] in rates[:i]:
-            context.note((*here, "request_rate_qps"), f"{amount(rates[i])} is here twice")
         smaller = min(reading.speculative_s, reading.plain_s)
         if reading.uncertainty_s >= smaller:
             message = f"must be below the readings, {amount(smaller)}, not {amount(reading.uncertainty_s)}"
-            context.note((*here, "uncertainty_s"), message)
+            context.note((*path, "readings", i, "uncertainty_s"), message)
 
 
 def _benchmark(context: Context, benchmark: PublishedBenchmark, path: DataPath) -> None:
@@ -203,12 +209,8 @@ def _formula(context: Context, formula: Formula, path: DataPath) -> None:
 
 
 def _numbers(context: Context, numbers: Numbers, path: DataPath) -> None:
-    page = path[:2]
-    formulas = [
-        part.data["id"]
-        for part in context.parts
-        if part.type is Formula and part.path[:2] == page and "id" in part.data
-    ]
+    here = [part for part in context.parts if part.type is Formula and part.path[:2] == path[:2]]
+    formulas = [name for part in here if (name := anchor_of(part)) is not None]
     for readout, name in numbers.formulas.items():
         if name not in formulas:
             context.note((*path, "formulas", readout), unknown("formula of this page", name, formulas))

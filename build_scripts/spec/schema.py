@@ -771,8 +771,8 @@ class NumbersLabels(Strict):
     trace_from_rate: Annotated[Template, Names("trace")]
 
 
-DerivedNumber = Literal["pass_parts", "latency_ratio", "engine_rate"]
-"""What is computed beside the model's results."""
+DerivedNumber = Literal["expected_without_bonus", "pass_parts", "latency_ratio", "engine_rate"]
+"""What is computed by a formula of its own, beside the model's results."""
 
 
 class Numbers(Strict):

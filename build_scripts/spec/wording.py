@@ -10,6 +10,8 @@ import yaml
 
 # --- YAML --------------------------------------------------------------------------------
 
+_INDENTED = "text must be indented more than its field"
+_MEND = "mend the indentation or the quotes"
 _CLOSERS = {"flow sequence": "]", "flow mapping": "}"}
 
 
@@ -42,20 +44,11 @@ def plain_yaml_error(error: yaml.MarkedYAMLError) -> tuple[yaml.Mark, str]:
     if problem == "sequence entries are not allowed here":
         return here, "a list's item cannot start here: give it its own line, or put the text in quotes"
     if problem == "could not find expected ':'":
-        return (
-            start,
-            "a field needs a colon and a space after its name; text must be indented more than its field",
-        )
+        return start, f"a field needs a colon and a space after its name; {_INDENTED}"
     if context == "while parsing a block mapping":
-        return (
-            here,
-            f"no field of the mapping that starts on line {start.line + 1}: mend the indentation or the quotes",
-        )
+        return here, f"no field of the mapping that starts on line {start.line + 1}: {_MEND}"
     if context == "while parsing a block collection":
-        return (
-            here,
-            f"no item of the list that starts on line {start.line + 1}: mend the indentation or the quotes",
-        )
+        return here, f"no item of the list that starts on line {start.line + 1}: {_MEND}"
     if problem.startswith("expected '<document start>'"):
         return here, "this stands outside of the mapping that the file starts with: mend the indentation"
     if problem.startswith("expected the node content"):
@@ -74,6 +67,9 @@ def _quoted(problem: str, start: yaml.Mark, here: yaml.Mark) -> tuple[yaml.Mark,
 
 # --- values ------------------------------------------------------------------------------
 
+MANY = 20
+"""Names that a message lists at most."""
+
 
 def in_short(text: object, length: int = 40) -> str:
     """A value in a message: on one line, not too long."""
@@ -86,7 +82,9 @@ def quoted(text: object) -> str:
 
 
 def one_of(words: Iterable[object]) -> str:
-    return ", ".join(map(str, words))
+    """The words in a row; of many only the first."""
+    known = list(map(str, words))
+    return ", ".join(known[:MANY]) + (", …" if len(known) > MANY else "")
 
 
 def close_match(word: object, words: Iterable[str]) -> str:
@@ -98,7 +96,7 @@ def close_match(word: object, words: Iterable[str]) -> str:
 def unknown(what: str, word: object, words: Iterable[str]) -> str:
     """'targt' is no field; did you mean 'target'? All that are allowed where nothing is close."""
     known = list(words)
-    hint = close_match(word, known) or f"; allowed: {one_of(known)}"
+    hint = close_match(word, known) or (f"; allowed: {one_of(known)}" if known else "; there is none")
     return f"{quoted(word)} is no {what}{hint}"
 
 

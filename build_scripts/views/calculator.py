@@ -12,6 +12,7 @@ from build_scripts.render.numbers import Value, fixed, format_number, number, ro
 from build_scripts.spec.schema import Calculator, Lesson
 from build_scripts.views import curves
 from build_scripts.views.base import PageContext, Rendered
+from build_scripts.views.curve_tables import render_tables
 
 SLIDERS = ("acceptance", "draft_tokens", "target_ms", "draft_ms")
 
@@ -84,6 +85,7 @@ def render(block: Calculator, page: PageContext) -> Rendered:
         operations=labels.operations.format(factor=text["operations_factor"]),
         never=outcome.break_even_acceptance is None,
         charts=charts.html,
+        tables=render_tables(block, page),
         summary=labels.summary.format(
             verdict=outcome.verdict,
             speedup=text["speedup"],

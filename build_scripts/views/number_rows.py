@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from build_scripts.model.readings import latency_ratio
 from build_scripts.model.roofline import arithmetic_ms, weight_read_ms
-from build_scripts.render.numbers import READOUTS, ROUND_PARAMETERS, Value, fixed, format_number, number
+from build_scripts.render.numbers import READOUTS, ROUND_PARAMETERS, Value, fixed, format_number, number, round_at
 from build_scripts.spec.richtext import NumberRef, every_piece, parse
 from build_scripts.spec.schema import (
     RICH,
@@ -232,7 +232,10 @@ def _computed(
                 f"{_symbol(lesson, key)} = {_setting(lesson, key, value)}" for key, value in settings.items()
             ),
         )
-    return Row(what, result.text, result.kind, result.value, formula=name)
+    formula = name
+    if name == "expected_tokens" and not round_at(lesson, settings).bonus:
+        formula = "expected_without_bonus"
+    return Row(what, result.text, result.kind, result.value, formula=formula)
 
 
 def _parameter_name(lesson: Lesson, name: str) -> str:

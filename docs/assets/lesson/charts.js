@@ -14,7 +14,8 @@
   const NARROW_BELOW = 600;
   const sizes = { wide: [NARROW_BELOW, 780], narrow: [250, 360], small: 12 };
   const TICK_STEPS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
-  const PRINT_WIDTH = 620;
+  /* The room that a sheet of paper leaves in a figure; the layout there is that of the screen. */
+  const PRINT_WIDTH = 540;
 
   const CONFIG = {
     displayModeBar: false,
@@ -48,9 +49,8 @@
   }
 
   /* The height of a chart in a box of that width; `height` is that of its static picture. */
-  function heightAt(height, width) {
-    const scale =
-      width < NARROW_BELOW ? Math.min(width, sizes.narrow[1]) / NARROW : Math.min(width, sizes.wide[1]) / WIDE;
+  function heightAt(height, width, narrow = width < NARROW_BELOW) {
+    const scale = narrow ? Math.min(width, sizes.narrow[1]) / NARROW : Math.min(width, sizes.wide[1]) / WIDE;
     return Math.floor(height * scale + 0.5);
   }
 
@@ -65,11 +65,11 @@
 
   /* A copy of the figure for a box of that width, in the colours that `colour` gives for the
      custom properties; null keeps the light ones. */
-  function layOut(figure, width, colour) {
+  function layOut(figure, width, colour, narrow = width < NARROW_BELOW) {
     const { data, layout } = JSON.parse(JSON.stringify(figure));
     const { meta } = layout;
     delete layout.meta;
-    if (width < NARROW_BELOW) {
+    if (narrow) {
       for (const [path, value] of Object.entries(meta.narrow)) {
         const names = path.split(".");
         const last = names.pop();
@@ -79,7 +79,7 @@
       }
     }
     layout.width = width;
-    layout.height = heightAt(layout.height, width);
+    layout.height = heightAt(layout.height, width, narrow);
     if (!colour) return { data, layout };
     return recoloured({ data, layout }, (value) =>
       meta.colours[value] ? colour(meta.colours[value]) || value : value,
@@ -129,18 +129,19 @@
 
     /* However often the state changes, a chart is drawn once a frame. */
     function schedule() {
-      if (!frame && !failed && globalThis.Plotly) frame = requestAnimationFrame(() => draw(0, false));
+      if (!frame && !failed && globalThis.Plotly) frame = requestAnimationFrame(() => draw(false));
     }
 
-    function draw(widest, light) {
+    function draw(onPaper) {
       cancelAnimationFrame(frame);
       frame = 0;
       const room = Math.floor(element.clientWidth);
       /* A box that is not shown has no width; the observer calls again when it is. */
-      if (!room || failed || (printing && !light) || !attached.has(element)) return;
-      const width = widest ? Math.min(widest, room) : room;
+      if (!room || failed || (printing && !onPaper) || !attached.has(element)) return;
       const style = getComputedStyle(element);
-      const next = layOut(current, width, light ? null : (name) => style.getPropertyValue(name).trim());
+      const next = onPaper
+        ? layOut(current, Math.min(room, PRINT_WIDTH), null, room < NARROW_BELOW)
+        : layOut(current, room, (name) => style.getPropertyValue(name).trim());
       try {
         /* Shown first: Plotly measures its text. */
         element.classList.add("chart-drawn");
@@ -182,7 +183,7 @@
         wake();
       },
       redraw: schedule,
-      print: () => element.classList.contains("chart-drawn") && draw(PRINT_WIDTH, true),
+      print: () => element.classList.contains("chart-drawn") && draw(true),
       destroy() {
         resizes.disconnect();
         cancelAnimationFrame(frame);

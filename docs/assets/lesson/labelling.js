@@ -57,19 +57,28 @@
   }
 
   function bestSpot(spots, size, frames, lines, taken) {
-    const costs = spots.map((_, index) => index);
-    frames.forEach((on, n) => {
-      const drawn = lines.map((line) => line.map(([x, y]) => [on.x(x), on.y(y)]));
-      spots.forEach((place, index) => {
+    const drawn = frames.map((on) => lines.map((line) => line.map(([x, y]) => [on.x(x), on.y(y)])));
+    let best = spots[0];
+    let least = Infinity;
+    spots.some((place, index) => {
+      /* A spot costs at least its place in the list, so no later one can do better. */
+      if (least <= index) return true;
+      let cost = index;
+      frames.forEach((on, n) => {
         const label = box(place, on, size[0], size[1]);
-        costs[index] += OUTSIDE * outside(label, on);
-        for (const other of taken[n]) costs[index] += COVERED * overlap(label, other);
-        for (const line of drawn) {
-          for (let i = 1; i < line.length; i++) costs[index] += CROSSED * inside(label, line[i - 1], line[i]);
+        cost += OUTSIDE * outside(label, on);
+        for (const other of taken[n]) cost += COVERED * overlap(label, other);
+        for (const line of drawn[n]) {
+          for (let i = 1; i < line.length; i++) cost += CROSSED * inside(label, line[i - 1], line[i]);
         }
       });
+      if (cost < least) {
+        best = place;
+        least = cost;
+      }
+      return false;
     });
-    return spots[costs.indexOf(Math.min(...costs))];
+    return best;
   }
 
   function outside([left, top, right, bottom], on) {
