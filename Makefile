@@ -20,7 +20,7 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help site serve test bench clean
+.PHONY: help site serve test bench picture clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' Makefile
@@ -38,6 +38,9 @@ test: $(VENV)/.test-packages ## run every test, in a real headless Chromium too 
 
 bench: $(VENV)/.test-packages ## print build times, memory and what a reader's browser fetches (RUNS=5)
 	@$(IN_VENV) -m build_scripts.bench --runs $(RUNS)
+
+picture: site $(VENV)/.test-packages ## take the README's picture of the page anew
+	@$(IN_VENV) -m build_scripts.picture
 
 clean: ## remove what was built, but not .venv
 	rm -rf site docs/*.md docs/charts build dist *.egg-info .pytest_cache .hypothesis

@@ -130,16 +130,6 @@ def test_data_cannot_end_the_script_that_holds_it() -> None:
     assert json.loads(text) == {"word": "</script><!--"}
 
 
-def test_every_script_of_the_lesson_is_loaded_and_main_is_last() -> None:
-    """A view's script that mkdocs.yml does not name leaves its view dead."""
-    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    scripts = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs/assets/lesson").rglob("*.js")]
-    assert scripts
-    for script in scripts:
-        assert f"path: {script}," in settings, script
-    assert max(settings.index(f"path: {script},") for script in scripts) == settings.index("path: assets/lesson/main.js,")
-
-
 def test_charts_are_plain_plotly_figures(spec: Path, docs: Path) -> None:
     """charts/*.json opens in any Plotly: it validates, and has no template and no packed arrays."""
     from plotly import graph_objects

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -478,7 +477,3 @@ def test_the_script_of_the_charts_knows_no_lesson() -> None:
     for script in ("charts.js", "labelling.js"):
         source = (ASSETS / script).read_text(encoding="utf-8")
         assert not re.search(r"acceptance|draft|speedup|bonus|token", source)
-
-
-def test_the_seed_is_a_round() -> None:
-    assert asdict(Round(**SEED))["draft_tokens"] == 3

@@ -22,7 +22,7 @@
     const without = sparse(curves.without);
     const with_ = sparse(curves.with_);
     const lines = [without, with_];
-    if (texts.reference) lines.push([[xRange[0], 1], [xRange[1], 1]]); // prettier-ignore
+    if (texts.reference) lines.push(xRange.map((x) => [x, 1]));
     if (curves.even) lines.push([[curves.even[0], 0], curves.even]);
     const dots = [curves.point, curves.mark].filter(Boolean);
     const taken = frames.map((frame) =>
