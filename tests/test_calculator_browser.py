@@ -55,14 +55,16 @@ def test_the_bonus_switch(lesson: Page) -> None:
     """Off as in the seed, while the line beside it tells what the other setting gives."""
     switch = lesson.locator(".control-switch input")
     assert not switch.is_checked()
-    assert "2.28×" in lesson.locator("[data-other=off]").inner_text()
+    assert "2.28×" in lesson.locator(".other-bonus[data-other=off]").inner_text()
     switch.check()
     assert readout(lesson, "expected_tokens") == "2.73"
     assert readout(lesson, "tpot_ms") == "19.7 ms"
     assert readout(lesson, "throughput_tps") == "50.6 tok/s"
     assert readout(lesson, "speedup") == "2.28×"
     assert readout(lesson, "best_draft_tokens") == "6"
-    assert "1.93×" in lesson.locator("[data-other=on]").inner_text()
+    assert "1.93×" in lesson.locator(".other-bonus[data-other=on]").inner_text()
+    assert "Without the bonus token it would give 1.93×" in lesson.locator(".cap [data-other=on]").inner_text()
+    assert lesson.locator(".cap [data-other=off]").is_hidden(), "a caption that sets a number against itself"
     assert lesson.locator(".diagram-bonus").is_checked(), "one bonus on the page, not two"
 
 
@@ -214,3 +216,24 @@ def test_on_a_phone_the_readouts_stay_in_sight(pages: Pages, site_url: str) -> N
     page.evaluate("document.querySelector('[data-parameter=draft_ms]').scrollIntoView({block: 'center'})")
     box = page.locator("[data-readout=speedup]").bounding_box()
     assert box and 0 <= box["y"] < 844
+
+
+def test_the_best_k_is_put_in_words(lesson: Page) -> None:
+    """32 is where the search ends, and 0 means that plain decoding is best: a bare number misleads."""
+    best = lesson.locator("[data-best-k]")
+    assert "7" in best.inner_text() and "2.36×" in best.inner_text()
+    set_number(lesson, "draft_ms", "60")
+    assert "do not speculate" in best.inner_text()
+    set_number(lesson, "draft_ms", "0")
+    assert "32 or more" in best.inner_text()
+
+
+def test_the_tables_follow_the_sliders(lesson: Page) -> None:
+    """The curves' numbers for who cannot see curves: the row of the reader's h says what the readout says."""
+    lesson.locator(".curve-tables summary").click()
+    set_number(lesson, "acceptance", "0.5")
+    set_number(lesson, "draft_ms", "6")
+    rows = {row.locator("th").inner_text(): row.locator("td").all_inner_texts() for row in lesson.locator(".curve-tables tbody tr").all()}
+    assert readout(lesson, "expected_tokens") in rows["0.50"]
+    assert readout(lesson, "speedup") in rows["0.50"] and readout(lesson, "speedup") in rows["3"]
+    assert len(rows) == 11 + 12

@@ -281,6 +281,7 @@ class StepDiagramLabels(Strict):
     draft_count: PlainText
     bonus_switch: PlainText
     triangle_caption: Annotated[Template, Names("rows")]
+    triangle_caption_one: PlainText
     row_head: PlainText
     may_see: PlainText
     may_not_see: PlainText
@@ -291,6 +292,8 @@ class StepDiagramLabels(Strict):
     words: PlainText
     milliseconds: PlainText
     lanes_says: Annotated[Template, Names("words", "ms", "plain_ms", "plain_words")]
+    round_ahead: Annotated[Template, Names("committed", "ms", "plain_ms", "speedup")]
+    """What the round will give, before the target has looked."""
     round_says: Annotated[Template, Names("committed", "ms", "plain_ms", "speedup")]
     average_says: Annotated[Template, Names("acceptance", "expected", "speedup")]
     lucky: PlainText
@@ -388,6 +391,10 @@ class CalculatorLabels(Strict):
     other_on: RichText
     other_off: RichText
     best_k: Annotated[Template, Names("k", "speedup")]
+    best_k_none: PlainText
+    """Where plain decoding is best."""
+    best_k_most: Annotated[Template, Names("k", "speedup")]
+    """Where the best is the largest k that is searched."""
     break_even_at: Annotated[Template, Names("h")]
     break_even_never: PlainText
     operations: Annotated[Template, Names("factor")]
@@ -415,6 +422,10 @@ class Calculator(Strict):
     caption: RichText
     caption_never: RichText
     """The caption where no acceptance breaks even."""
+    caption_off: RichText
+    """What follows either caption while the bonus is off."""
+    caption_on: RichText
+    """The same while it is on."""
 
 
 class Card(Strict):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from build_scripts.model.speculation import evaluate
+from build_scripts.model.speculation import SEARCHED_DRAFT_TOKENS, evaluate
 from build_scripts.render.numbers import Value, fixed, format_number, number, round_at
-from build_scripts.spec.schema import Calculator, Lesson
+from build_scripts.spec.schema import Calculator, CalculatorLabels, Lesson
 from build_scripts.views import curves
 from build_scripts.views.base import PageContext, Rendered
 from build_scripts.views.curve_tables import render_tables
@@ -22,6 +22,9 @@ OBJECTIVES = (
     ("throughput", "slo_throughput_tps", "≥"),
 )
 """Each service-level objective: its label, its parameter, and which side of it passes."""
+
+ROOM_FOR_WORDS = 0.15
+"""Share of the polynomial's width below which a bar has no room for more than its symbol."""
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -68,6 +71,7 @@ def render(block: Calculator, page: PageContext) -> Rendered:
                 "symbol": power(i),
                 "value": fixed(term, 4, trim=True),
                 "share": fixed(term, 4),
+                "thin": term < ROOM_FOR_WORDS * len(terms),
                 "says": labels.polynomial_first if i == 0 else labels.polynomial_term.format(n=i),
             }
             for i, term in enumerate(terms)
@@ -76,7 +80,7 @@ def render(block: Calculator, page: PageContext) -> Rendered:
         polynomial=polynomial_text(terms, text["expected_tokens"]),
         objectives=[_objective(block, lesson, outcome, *entry) for entry in OBJECTIVES],
         itl_note=labels.itl_note.format(gap=text["burst_gap_ms"]),
-        best_k=labels.best_k.format(k=outcome.best_draft_tokens, speedup=_best_speedup(lesson, outcome.best_draft_tokens)),
+        best_k=_best_k(lesson, labels, outcome.best_draft_tokens),
         break_even_at=(
             labels.break_even_never
             if outcome.break_even_acceptance is None
@@ -95,10 +99,12 @@ def render(block: Calculator, page: PageContext) -> Rendered:
     )
     data: dict[str, Any] = {
         "ttft_ms": block.ttft_ms,
+        "most_draft_tokens": SEARCHED_DRAFT_TOKENS,
         "labels": labels.model_dump(exclude={"other_on", "other_off"}),
         "presets": [
             {"id": preset.id, "settings": preset.settings.model_dump(exclude_none=True)} for preset in block.presets
         ],
+        "room_for_words": ROOM_FOR_WORDS,
         "figure": block.id,
         "curves": charts.data,
     }
@@ -128,8 +134,11 @@ def margin(unit: str, difference: float) -> str:
     return f"{fixed(abs(difference), 1, trim=True)} {unit}"
 
 
-def _best_speedup(lesson: Lesson, best: int) -> str:
-    return number(lesson, "speedup", {"draft_tokens": best}).text
+def _best_k(lesson: Lesson, labels: CalculatorLabels, best: int) -> str:
+    if best == 0:
+        return labels.best_k_none
+    template = labels.best_k_most if best == SEARCHED_DRAFT_TOKENS else labels.best_k
+    return template.format(k=best, speedup=number(lesson, "speedup", {"draft_tokens": best}).text)
 
 
 def _slider(lesson: Lesson, name: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from build_scripts.render.numbers import fixed
+from build_scripts.model.speculation import verdict
 from build_scripts.spec.schema import PublishedResult, PublishedResults
 from build_scripts.views.base import PageContext, Rendered
 
@@ -38,5 +39,5 @@ def in_order(results: list[PublishedResult]) -> list[PublishedResult]:
 
 
 def is_loss(result: PublishedResult) -> bool:
-    """Whether the row reports that speculation made it slower."""
-    return result.loss or (result.speedup is not None and result.speedup < 1)
+    """Whether the row reports a net loss, by the same bounds as everywhere else in the lesson."""
+    return result.loss or (result.speedup is not None and verdict(result.speedup) == "net loss")

@@ -36,6 +36,7 @@ def render(block: StepDiagram, page: PageContext) -> Rendered:
         positions=_positions(block, played),
         committed=played.committed,
         rows=rows,
+        triangle_caption=_triangle_caption(block, rows),
         bonus=bonus,
         kind=parameters.target_ms.kind,
         says=_says(block, played, times, bonus),
@@ -84,6 +85,10 @@ def _positions(block: StepDiagram, played: PlayedRound) -> list[dict[str, Any]]:
 
 def _count(block: StepDiagram, n: int) -> str:
     return (block.labels.count_one if n == 1 else block.labels.count_many).format(n=n)
+
+
+def _triangle_caption(block: StepDiagram, rows: int) -> str:
+    return block.labels.triangle_caption_one if rows == 1 else block.labels.triangle_caption.format(rows=rows)
 
 
 def _ms(value: float) -> str:

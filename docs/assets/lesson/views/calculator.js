@@ -88,8 +88,7 @@
         ms: show("burst_gap_ms", outputs.burst_gap_ms),
         words: show("expected_tokens", outputs.expected_tokens),
       }));
-      const best = Lesson.model.speedup({ ...values, draft_tokens: outputs.best_draft_tokens });
-      say("[data-best-k]", fill(labels.best_k, { k: outputs.best_draft_tokens, speedup: show("speedup", best) }));
+      say("[data-best-k]", bestK(values, outputs.best_draft_tokens));
       const never = outputs.break_even_acceptance === null;
       say("[data-break-even]", never
         ? labels.break_even_never
@@ -103,6 +102,13 @@
         expected: show("expected_tokens", outputs.expected_tokens),
         tpot: show("tpot_ms", outputs.tpot_ms),
       }));
+    }
+
+    function bestK(values, k) {
+      if (k === 0) return labels.best_k_none;
+      const speedup = Lesson.model.speedup({ ...values, draft_tokens: k });
+      const template = k === data.most_draft_tokens ? labels.best_k_most : labels.best_k;
+      return fill(template, { k, speedup: show("speedup", speedup) });
     }
 
     /* One sentence once the slider rests, not one at every pixel. */
@@ -122,7 +128,7 @@
         const says = document.createElement("small");
         says.textContent = i === 0 ? labels.polynomial_first : fill(labels.polynomial_term, { n: i });
         bar.append(symbol, says);
-        bar.classList.toggle("is-thin", terms.length > 4 || term < 0.25);
+        bar.classList.toggle("is-thin", term < data.room_for_words * terms.length);
         return bar;
       });
       const rest = document.createElement("span");

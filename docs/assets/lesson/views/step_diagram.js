@@ -73,7 +73,7 @@
     const rounds = Math.floor(clock / s.round_ms);
     const show = (name, value) => Lesson.format.number(name, value, "");
     return {
-      round: fill(data.labels.round_says, {
+      round: fill(s.shows.has("verdict") ? data.labels.round_says : data.labels.round_ahead, {
         committed: count(data, words),
         ms: ms(s.round_ms),
         plain_ms: ms(words * data.target_ms),
@@ -211,7 +211,9 @@
     }
 
     function drawTriangle(s) {
-      find(".triangle caption").textContent = fill(data.labels.triangle_caption, { rows: s.rows });
+      find(".triangle caption").textContent = s.rows === 1
+        ? data.labels.triangle_caption_one
+        : fill(data.labels.triangle_caption, { rows: s.rows });
       for (const cell of all(".triangle [data-draft]")) cell.hidden = Number(cell.dataset.draft) > s.drafts;
       for (const row of all(".triangle tbody tr")) {
         const i = Number(row.dataset.row);
