@@ -30,6 +30,7 @@ site: $(VENV)/.site-packages ## build the lesson into site/, to be opened from d
 	@echo 'Built. Read it: open site/index.html in a browser (no server is needed), or run: make serve'
 
 serve: $(VENV)/.site-packages ## serve the lesson and rebuild it on every save (PORT=8000, HOST=127.0.0.1)
+	@$(IN_VENV) -c "$$CHECK_PORT" $(HOST) $(PORT)
 	@SITE_URL=http://$(HOST):$(PORT)/ $(IN_VENV) -m mkdocs serve --livereload --no-strict --dev-addr $(HOST):$(PORT)
 
 test: $(VENV)/.test-packages ## run every test, in a real headless Chromium too (ARGS='-k quiz' for some)
@@ -68,6 +69,18 @@ except ImportError:
     sys.exit("'$(PYTHON)' has no venv module. On Debian and Ubuntu: apt install python3-venv")
 endef
 export CHECK_PYTHON
+
+define CHECK_PORT
+import socket, sys
+host, port = sys.argv[1], int(sys.argv[2])
+with socket.socket() as probe:
+    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        probe.bind((host, port))
+    except OSError as error:
+        sys.exit("Cannot serve at %s:%d: %s. Try another port: make serve PORT=%d" % (host, port, error.strerror, port + 1))
+endef
+export CHECK_PORT
 
 # The interpreter that .venv was made from may be gone, after an upgrade for example.
 ifneq ($(shell $(IN_VENV) -c 'print("works")' 2>/dev/null),works)

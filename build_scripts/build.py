@@ -24,6 +24,8 @@ from build_scripts.views.base import PageContext, Rendered
 
 TEMPLATES = Path(__file__).parent / "templates"
 STYLESHEET = "assets/lesson/lesson.css"
+MARK = "generated_from"
+"""Stands in every generated file, so that none that was written by hand is ever removed."""
 
 
 def build_site_sources(spec_path: Path, docs_dir: Path) -> list[Path]:
@@ -32,7 +34,8 @@ def build_site_sources(spec_path: Path, docs_dir: Path) -> list[Path]:
     Raises SpecError, with every fault, when the lesson is not valid; then no file is touched.
     """
     lesson = load_lesson(spec_path)
-    return write_all(docs_dir, render_lesson(lesson, docs_dir / STYLESHEET), owned=["*.md", "charts/*.json"])
+    files = render_lesson(lesson, docs_dir / STYLESHEET)
+    return write_all(docs_dir, files, owned=["*.md", "charts/*.json"], mark=MARK)
 
 
 def render_lesson(lesson: Lesson, stylesheet: Path) -> dict[str, str]:
@@ -67,7 +70,7 @@ def _render_page(page: Page, context: PageContext, environment: Environment, fil
     everything = [view for views in rendered for view in views]
     for view in everything:
         for name, figure in view.charts.items():
-            files[f"charts/{name}.json"] = json.dumps(figure, sort_keys=True, ensure_ascii=False) + "\n"
+            files[f"charts/{name}.json"] = _chart_json(figure)
     parts = [
         {"part": part, "blocks": [_place(block, view) for block, view in zip(part.blocks, views)]}
         for part, views in zip(page.parts, rendered)
@@ -86,6 +89,12 @@ def _render_page(page: Page, context: PageContext, environment: Environment, fil
         rich_inline=context.rich_inline,
         settings=settings,
     )
+
+
+def _chart_json(figure: dict[str, Any]) -> str:
+    layout = figure["layout"]
+    marked = figure | {"layout": layout | {"meta": layout["meta"] | {MARK: "lesson.yaml"}}}
+    return json.dumps(marked, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def _place(block: Block, rendered: Rendered) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from build_scripts.build import build_site_sources  # noqa: E402
 from build_scripts.spec import SpecError  # noqa: E402
 
 SPEC_FILE = "lesson.yaml"
+PANEL_TITLE = f"{SPEC_FILE} does not build. Behind this is the last good page; the next good save brings the new one."
 
 _serving = False
 _faults: list[str] = []
@@ -46,6 +48,16 @@ def on_config(config: Any) -> Any:
         _faults.extend(lines)
         for line in lines:
             print(line, file=sys.stderr)
+    except OSError as error:
+        message = f"{error.filename}: {error.strerror}"
+        if not _serving:
+            raise PluginError(message) from None
+        _faults.append(message)
+    except Exception as error:  # a fault of the code: while serving, MkDocs would hang every request
+        if not _serving:
+            raise
+        traceback.print_exc()
+        _faults.append(f"{type(error).__name__}: {error} (the terminal says where)")
     return config
 
 
@@ -60,13 +72,14 @@ def on_post_page(output: str, *, page: Any, config: Any) -> str:
     if not _faults:
         return output
     lines = "".join(f"<li><code>{html.escape(line)}</code></li>" for line in _faults)
-    banner = f'<div class="lesson-faults" role="alert"><ul>{lines}</ul></div>'
+    banner = f'<div class="lesson-faults" role="alert"><p>{PANEL_TITLE}</p><ul>{lines}</ul></div>'
     return output.replace("</main>", f"{banner}</main>", 1)
 
 
 def on_serve(server: Any, *, config: Any, builder: Any) -> Any:
     """Watch what is written by hand only, so that writing the pages starts no second build."""
     server.unwatch(config.docs_dir)
+    server.watch(str(Path(config.config_file_path).parent / SPEC_FILE))
     for name in ("assets", "measurements"):
         folder = Path(config.docs_dir) / name
         if folder.is_dir():

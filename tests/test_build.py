@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
+from typing import get_args
 
 import markdown
 import pytest
@@ -12,6 +14,8 @@ import pytest
 from build_scripts.build import build_site_sources, heading_text, script_json
 from build_scripts.render.write import write_all, write_if_changed
 from build_scripts.spec import SpecError
+from build_scripts.spec.schema import Block
+from build_scripts.views import VIEWS
 from lesson_text import SMALL_LESSON
 
 ROOT = Path(__file__).parents[1]
@@ -96,10 +100,13 @@ def test_another_lesson_is_built_by_the_same_code(docs: Path, spec: Path) -> Non
 
 
 def test_what_an_older_lesson_left_behind_is_removed(tmp_path: Path) -> None:
-    write_all(tmp_path, {"old.md": "a", "charts/old.json": "{}"}, owned=["*.md", "charts/*.json"])
+    owned = ["*.md", "charts/*.json"]
+    write_all(tmp_path, {"old.md": "made", "charts/old.json": "made"}, owned, mark="made")
     (tmp_path / "by-hand.css").write_text("x")
-    write_all(tmp_path, {"new.md": "b"}, owned=["*.md", "charts/*.json"])
-    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["by-hand.css", "new.md"]
+    (tmp_path / "by-hand.md").write_text("an author's own page")
+    write_all(tmp_path, {"new.md": "made"}, owned, mark="made")
+    left = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
+    assert left == ["by-hand.css", "by-hand.md", "new.md"]
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,3 +148,23 @@ def test_charts_are_plain_plotly_figures(spec: Path, docs: Path) -> None:
         graph_objects.Figure(data=figure["data"], layout=figure["layout"])
         assert "template" not in figure["layout"], name
         assert "bdata" not in files[name], name
+
+
+def test_every_block_that_the_spec_knows_has_its_view() -> None:
+    """Else `check` finds no fault and the build ends in a KeyError."""
+    kinds = [get_args(kind.model_fields["view"].annotation)[0] for kind in get_args(get_args(Block)[0])]
+    assert sorted(kinds) == sorted(VIEWS)
+
+
+def test_a_preset_speaks_of_its_own_settings(spec: Path, docs: Path) -> None:
+    """The text of a preset stands beside readouts that its settings give: they must not disagree."""
+    replace(spec, "text: \"The teaching case: ", "text: \"Gives {{ speedup }}. The teaching case: ")
+    replace(spec, "settings: {}", "settings: {acceptance: 0.9, draft_tokens: 5}")
+    page = built(spec, docs)["index.md"]
+    assert re.search(r"Gives <data[^>]*>3\.07×</data>", page)
+
+
+def test_a_page_written_by_hand_stays(spec: Path, docs: Path) -> None:
+    (docs / "notes.md").write_text("mine")
+    built(spec, docs)
+    assert (docs / "notes.md").read_text() == "mine"

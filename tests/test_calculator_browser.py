@@ -237,3 +237,54 @@ def test_the_tables_follow_the_sliders(lesson: Page) -> None:
     assert readout(lesson, "expected_tokens") in rows["0.50"]
     assert readout(lesson, "speedup") in rows["0.50"] and readout(lesson, "speedup") in rows["3"]
     assert len(rows) == 11 + 12
+
+
+def test_the_same_link_works_again_and_back_undoes_it(lesson: Page) -> None:
+    """The quiz sends a reader to the calculator as often as it likes; Back brings the own state back."""
+    set_number(lesson, "acceptance", "0.6")
+    link = lesson.locator("a[href*='at=acceptance']").first
+    for _ in range(2):
+        link.evaluate("link => link.click()")
+        lesson.wait_for_function("document.activeElement.id === 'acceptance'")
+        assert lesson.locator("[data-parameter=acceptance] input[type=number]").input_value() != "0.6"
+        lesson.evaluate("window.scrollTo(0, 0); document.activeElement.blur()")
+    lesson.go_back()
+    lesson.go_back()
+    lesson.wait_for_function("document.querySelector('[data-parameter=acceptance] input[type=number]').value === '0.6'")
+
+
+def test_arrow_keys_in_a_number_field_go_by_the_parameters_step(lesson: Page) -> None:
+    field = lesson.locator("[data-parameter=acceptance] input[type=number]")
+    field.focus()
+    field.press("ArrowUp")
+    assert field.input_value() == "0.76"
+
+
+def test_a_swipe_that_began_on_a_slider_sets_nothing(pages: Pages, site_url: str) -> None:
+    """A thumb that scrolls the page passes over sliders; the browser then cancels the touch."""
+    page = pages.new(width=390, height=844, has_touch=True)
+    page.goto(site_url + "index.html")
+    page.wait_for_selector("html[data-lesson-ready]")
+    slider = page.locator("[data-parameter=acceptance] input[type=range]")
+    slider.dispatch_event("pointerdown", {"pointerType": "touch", "bubbles": True})
+    slider.fill("0.2")
+    assert readout(page, "expected_tokens") == "1.24"
+    slider.dispatch_event("pointercancel", {"pointerType": "touch", "bubbles": True})
+    assert readout(page, "expected_tokens") == "2.31"
+
+
+def test_what_has_the_focus_is_not_under_the_readouts(pages: Pages, site_url: str) -> None:
+    """At 400 % zoom a window is 320 by 256 px: what sticks to its top must leave room for the field."""
+    for width, height in ((320, 256), (390, 844)):
+        page = pages.new(width=width, height=height)
+        page.goto(site_url + "index.html")
+        page.wait_for_selector("html[data-lesson-ready]")
+        page.locator("[data-parameter=acceptance] input[type=range]").focus()
+        for _ in range(8):
+            page.keyboard.press("Tab")
+            covered = page.evaluate(
+                """() => { const e = document.activeElement, b = e.getBoundingClientRect();
+                const top = document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2);
+                return e !== top && !e.contains(top) && !(top && top.contains(e)) ? e.outerHTML.slice(0, 80) : ''; }"""
+            )
+            assert not covered

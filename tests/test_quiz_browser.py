@@ -42,7 +42,7 @@ def harness(result: Rendered, scheme: str = "default") -> str:
         scheme=scheme,
         html=result.html,
         data=json.dumps(result.data).replace("<", "\\u003c"),
-        script=(ASSETS / "views" / "quiz.js").read_text(encoding="utf-8"),
+        script="".join((ASSETS / name).read_text(encoding="utf-8") for name in ("format.js", "views/quiz.js")),
     )
 
 
@@ -114,6 +114,7 @@ def small(lesson: Lesson) -> Rendered:
 def grade(browser: Browser) -> Iterator[Grade]:
     """The grading on an empty page, where it finds nothing but its arguments."""
     page = browser.new_page()
+    page.add_script_tag(path=ASSETS / "format.js")
     page.add_script_tag(path=ASSETS / "views" / "quiz.js")
     yield lambda question, response: page.evaluate("([q, r]) => Lesson.quiz.grade(q, r)", [question, response])
     page.close()

@@ -203,7 +203,7 @@ def test_two_slips_do_not_explain_the_same_number() -> None:
         ("value: 1.6\n", "value: 1.799\n"),
         ("- number:\n                      readout: exp", "- number:\n                      ¦readout: exp"),
     )
-    assert_refused(text, (f"{QUIZ}[2].slips[1].number", "1.8 is within the tolerance of a slip above"))
+    assert_refused(text, (f"{QUIZ}[2].slips[1].number", "1.8 is within the tolerance, 0.01, of a slip above"))
 
 
 def test_what_a_lesson_without_a_calculator_cannot_open() -> None:
@@ -274,3 +274,17 @@ def test_an_id_that_is_no_text_is_one_fault_and_trips_no_check() -> None:
         (f"{FORMULA}.id", "must be text, not the number 0: put it in quotes"),
         (f"{NUMBERS}.formulas.expected_tokens", "'yield' is no formula of this page; there is none"),
     )
+
+
+def test_a_round_too_long_to_draw_is_a_fault() -> None:
+    """The diagram draws its lanes to scale: with a draft a million times the target it would never end."""
+    text = changed(("default: 60\n    min: 1\n", "default: 0.001\n    min: 0.001\n"))
+    assert any("target passes long; the diagram draws 40 at most" in fault for fault in faults_of(text))
+
+
+def test_a_page_has_one_step_diagram() -> None:
+    """Two would share their step, their words and their flips in the address."""
+    start = TEXT.index("          - view: step-diagram")
+    block = TEXT[start : TEXT.index("          - view: ", start + 20)]
+    faults = faults_of(TEXT.replace(block, block + block.replace("id: ", "id: other-", 1), 1))
+    assert any("a lesson has one block 'step-diagram'" in fault for fault in faults)

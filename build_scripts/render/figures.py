@@ -35,7 +35,7 @@ NARROW = 300
 """The two widths, in CSS pixels, at which a chart is drawn as a static picture."""
 
 NARROW_BELOW = 600
-"""A box narrower than this gets the narrow layout; charts.js and charts.css agree."""
+"""A box narrower than this gets the narrow layout; charts.js and lesson.css agree."""
 
 WIDE_UP_TO = 780
 NARROW_FROM = 250

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from build_scripts.render.numbers import number
 from build_scripts.spec.latex import to_mathml
 from build_scripts.spec.richtext import Citation, Math, NumberRef, Piece, RoleText, Text, parse
-from build_scripts.spec.schema import Lesson
+from build_scripts.spec.schema import Lesson, Settings
 
 # What is not Markdown goes through Markdown as its number between these two: control
 # characters that no lesson can hold.
@@ -47,9 +47,12 @@ class RichTextRenderer:
         """Paragraphs, lists and the like. ValueError, in one line, for text that `check` refuses."""
         return self._convert(self._block, self._pieces(text))
 
-    def _render_inline(self, text: str) -> Markup:
-        """The same without a paragraph around it, for where only words may stand; no lists."""
-        return self._words(self._pieces(text))
+    def _render_inline(self, text: str, at: Settings | None = None) -> Markup:
+        """The same without a paragraph around it, for where only words may stand; no lists.
+
+        `at`: settings that stand in for the lesson's defaults in every number of the text.
+        """
+        return self._words(self._pieces(text), at)
 
     def _pieces(self, text: str) -> list[Piece]:
         parsed = parse(_STRAY.sub("", text))
@@ -57,11 +60,11 @@ class RichTextRenderer:
             raise ValueError(parsed.problems[0].message)
         return parsed.pieces
 
-    def _words(self, pieces: Iterable[Piece]) -> Markup:
-        html = self._convert(self._inline, pieces)
+    def _words(self, pieces: Iterable[Piece], at: Settings | None = None) -> Markup:
+        html = self._convert(self._inline, pieces, at)
         return Markup(" ".join(_PARAGRAPHS.findall(html)))
 
-    def _convert(self, markdown: Markdown, pieces: Iterable[Piece]) -> Markup:
+    def _convert(self, markdown: Markdown, pieces: Iterable[Piece], at: Settings | None = None) -> Markup:
         source = ""
         kept: list[Markup] = []
         for piece in pieces:
@@ -69,28 +72,27 @@ class RichTextRenderer:
                 source += piece.text
             else:
                 source += f"{_OPEN}{len(kept)}{_CLOSE}"
-                kept.append(self._html(piece))
+                kept.append(self._html(piece, at))
         html = markdown.reset().convert(source)
         return Markup(_STAND_IN.sub(lambda match: kept[int(match[1])], html))
 
-    def _html(self, piece: Piece) -> Markup:
+    def _html(self, piece: Piece, at: Settings | None) -> Markup:
         if isinstance(piece, NumberRef):
-            return self._number(piece)
+            return self._number(piece, at)
         if isinstance(piece, Citation):
             label = self._labels[piece.source]
             return Markup('<a class="cite" href="method.html#source-{}">{}</a>').format(piece.source, label)
         if isinstance(piece, RoleText):
-            words = self._words(piece.pieces)
+            words = self._words(piece.pieces, at)
             return Markup('<span class="role role-{}">{}</span>').format(piece.role, words)
         assert isinstance(piece, Math)
         return to_mathml(piece.latex)
 
-    def _number(self, piece: NumberRef) -> Markup:
+    def _number(self, piece: NumberRef, at: Settings | None) -> Markup:
         """The number's text, and for scripts its name, its settings and its exact value."""
-        found = number(self.lesson, piece.name, piece.settings)
-        settings = {
-            name: _short(value) for name, value in piece.settings.model_dump(exclude_none=True).items()
-        }
+        given = (at.model_dump(exclude_none=True) if at else {}) | piece.settings.model_dump(exclude_none=True)
+        found = number(self.lesson, piece.name, given)
+        settings = {name: _short(value) for name, value in given.items()}
         value = "" if found.value is None else _short(found.value)
         return Markup(
             '<data class="number" data-kind="{}" data-number="{}" data-at="{}" value="{}">{}</data>'

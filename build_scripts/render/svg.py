@@ -29,13 +29,13 @@ _TEXT_ANCHORS = {"left": "start", "center": "middle", "right": "end"}
 def chart_html(name: str, figure: Figure, title: str | None = None) -> Markup:
     """A chart as it stands in a page: its title, and the static picture at both widths.
 
-    charts.css shows the picture that fits, and `charts.js` puts the live chart in its place.
+    lesson.css shows the picture that fits, and `charts.js` puts the live chart in its place.
     """
     alt = html.escape(figure["layout"]["meta"]["alt"])
     heading = f'<figcaption class="chart-title">{html.escape(title)}</figcaption>' if title else ""
     return Markup(
         f'<figure class="chart-box">{heading}'
-        f'<div class="chart" data-chart="{html.escape(name)}" role="img" aria-label="{alt}" data-search-exclude>'
+        f'<div class="chart" data-chart="{html.escape(name)}" role="img" aria-label="{alt}">'
         f"{to_svg(figure, WIDE)}{to_svg(figure, NARROW)}</div></figure>"
     )
 

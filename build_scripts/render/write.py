@@ -26,16 +26,17 @@ def write_if_changed(path: Path, text: str) -> bool:
     return True
 
 
-def write_all(folder: Path, files: dict[str, str], owned: list[str]) -> list[Path]:
+def write_all(folder: Path, files: dict[str, str], owned: list[str], mark: str) -> list[Path]:
     """Write `files` (relative path -> text) below `folder`; return those that changed.
 
-    `owned` are glob patterns of generated files: what matches one and is not in `files`
-    is left over from an older lesson and is removed.
+    `owned` are glob patterns of generated files: what matches one, holds `mark` and is not
+    in `files` is left over from an older lesson and is removed. A file that somebody wrote
+    by hand has no mark, and stays.
     """
     changed = [folder / name for name, text in files.items() if write_if_changed(folder / name, text)]
     for pattern in owned:
         for path in sorted(folder.glob(pattern)):
-            if path.relative_to(folder).as_posix() not in files:
+            if path.relative_to(folder).as_posix() not in files and mark in path.read_text("utf-8", "replace"):
                 path.unlink()
                 changed.append(path)
     return changed

@@ -37,8 +37,8 @@ RESERVED_KEYS = {"at", "step", "words", "flips"}
 RESERVED_IDS = {"top", "lesson-page"}
 """Ids that every page has already."""
 
-ONCE = ("glossary", "sources", "numbers")
-"""Views that show all there is of something; the first two with an address for each entry."""
+ONCE = ("step-diagram", "glossary", "sources", "numbers")
+"""Views of which there is one: their parts have addresses, or they show all there is of something."""
 
 METHOD = "method"
 """The page that citations link to."""

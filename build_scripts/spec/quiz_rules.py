@@ -57,7 +57,7 @@ def _numeric(context: Context, question: Numeric, path: DataPath) -> None:
             message = f"{value:.6g} is within the tolerance of the right answer, {right:.6g}"
             context.note((*here, field), message)
         elif any(abs(value - other) <= question.tolerance for other in wrong):
-            context.note((*here, field), f"{value:.6g} is within the tolerance of a slip above")
+            context.note((*here, field), f"{value:.6g} is within the tolerance, {question.tolerance:g}, of a slip above")
         wrong.append(value)
 
 

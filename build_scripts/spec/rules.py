@@ -31,6 +31,9 @@ from build_scripts.spec.schema import (
 )
 from build_scripts.spec.wording import amount, one_of, quoted, unknown
 
+LONGEST_ROUND = 40
+"""Target passes. The step diagram draws its two lanes to scale, a block for each pass."""
+
 Rule = Callable[[Context, Any, DataPath], None]
 """Notes every fault of a valid value at a path."""
 
@@ -109,8 +112,8 @@ def _in_reach(context: Context, settings: Settings, path: DataPath) -> None:
 
 
 def _has_source(context: Context, numbers: Any, path: DataPath) -> None:
-    if numbers.kind == "published" and numbers.source is None:
-        context.note((*path, "kind"), "published numbers need a source")
+    if numbers.kind in ("published", "measured") and numbers.source is None:
+        context.note((*path, "kind"), f"{numbers.kind} numbers need a source")
 
 
 def _computed(context: Context, number: ComputedNumber, path: DataPath) -> None:
@@ -140,6 +143,12 @@ def _step_diagram(context: Context, diagram: StepDiagram, path: DataPath) -> Non
         else:
             continue
         context.note((*path, "alternatives", i), message)
+    if context.parameters is not None:
+        target_ms, draft_ms = context.parameters.target_ms.default, context.parameters.draft_ms.default
+        passes = 1 + k * draft_ms / target_ms
+        if passes > LONGEST_ROUND:
+            long = f"at the default costs a round is {amount(passes)} target passes long"
+            context.note(path, f"{long}; the diagram draws {LONGEST_ROUND} at most")
 
 
 # --- the calculator and the cards --------------------------------------------------------

@@ -131,6 +131,7 @@ class CountParameter(Parameter):
 
 
 class PositiveParameter(Parameter):
+    unit: PlainText
     default: Positive
     min: Positive
     max: Positive
@@ -138,6 +139,7 @@ class PositiveParameter(Parameter):
 
 
 class NonNegativeParameter(Parameter):
+    unit: PlainText
     default: NonNegative
     min: NonNegative
     max: NonNegative
@@ -387,7 +389,6 @@ class CalculatorLabels(Strict):
     polynomial_title: PlainText
     polynomial_first: PlainText
     polynomial_term: Annotated[Template, Names("n")]
-    polynomial_rest: Annotated[Template, Names("n", "sum")]
     other_on: RichText
     other_off: RichText
     best_k: Annotated[Template, Names("k", "speedup")]

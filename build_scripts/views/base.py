@@ -37,8 +37,9 @@ class PageContext:
     lesson: Lesson
     rich: Callable[[str], Markup]
     """Rich text -> block HTML."""
-    rich_inline: Callable[[str], Markup]
-    """Rich text -> inline HTML, without a paragraph around it."""
+    rich_inline: Callable[..., Markup]
+    """Rich text -> inline HTML, without a paragraph around it; with Settings as a second argument,
+    its numbers are those of these settings."""
     template: Callable[..., str]
     """template(name, **variables) -> HTML, from templates/views/."""
     palette: Palette

@@ -59,7 +59,6 @@ def render(block: Calculator, page: PageContext) -> Rendered:
             "net loss": labels.net_loss,
         }[outcome.verdict],
         burst=labels.burst.format(ms=text["burst_gap_ms"], words=text["expected_tokens"]),
-        other=labels.other_on if bonus else labels.other_off,
         round_sum=labels.round_sum.format(
             target=fixed(lesson.parameters.target_ms.default, 2, trim=True),
             k=k,
@@ -90,19 +89,16 @@ def render(block: Calculator, page: PageContext) -> Rendered:
         never=outcome.break_even_acceptance is None,
         charts=charts.html,
         tables=render_tables(block, page),
-        summary=labels.summary.format(
-            verdict=outcome.verdict,
-            speedup=text["speedup"],
-            expected=text["expected_tokens"],
-            tpot=text["tpot_ms"],
-        ),
     )
+    # What a preset leaves out goes back to the lesson's default, whatever the reader had set.
+    defaults = {name: getattr(lesson.parameters, name).default for name in (*SLIDERS, "bonus")}
     data: dict[str, Any] = {
         "ttft_ms": block.ttft_ms,
         "most_draft_tokens": SEARCHED_DRAFT_TOKENS,
         "labels": labels.model_dump(exclude={"other_on", "other_off"}),
         "presets": [
-            {"id": preset.id, "settings": preset.settings.model_dump(exclude_none=True)} for preset in block.presets
+            {"id": preset.id, "settings": {**defaults, **preset.settings.model_dump(exclude_none=True)}}
+            for preset in block.presets
         ],
         "room_for_words": ROOM_FOR_WORDS,
         "figure": block.id,
@@ -149,7 +145,7 @@ def _slider(lesson: Lesson, name: str) -> dict[str, Any]:
 
 
 def _plain(value: float) -> str:
-    return f"{value:g}"
+    return fixed(value, 6, trim=True)
 
 
 def _objective(

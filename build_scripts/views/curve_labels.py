@@ -1,6 +1,6 @@
 """Where the labels of the calculator's charts stand, at any state and at any width.
 
-`docs/assets/lesson/views/curves.js` finds the same places.
+`docs/assets/lesson/views/curve_labels.js` finds the same places.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from build_scripts.render.numbers import format_number, number
 from build_scripts.spec.schema import Calculator, Lesson
 from build_scripts.views.base import PageContext
+from build_scripts.views.curve_data import EXPECTED, OVER_ACCEPTANCE, OVER_DRAFT_TOKENS
 
 ACCEPTANCES = [i / 10 for i in range(11)]
 
@@ -24,12 +25,12 @@ def render_tables(block: Calculator, page: PageContext) -> str:
     words = {entry.chart: entry for entry in block.charts}
     k = lesson.parameters.draft_tokens
     tables = []
-    over_h = [words[name] for name in ("expected-over-acceptance", "speedup-over-acceptance") if name in words]
+    over_h = [words[name] for name in (EXPECTED, OVER_ACCEPTANCE) if name in words]
     if over_h:
-        readouts = ["expected_tokens" if "expected" in entry.chart else "speedup" for entry in over_h]
+        readouts = ["expected_tokens" if entry.chart == EXPECTED else "speedup" for entry in over_h]
         tables.append(_table(lesson, over_h, readouts, "acceptance", ACCEPTANCES))
-    if "speedup-over-draft-tokens" in words:
-        over_k = words["speedup-over-draft-tokens"]
+    if OVER_DRAFT_TOKENS in words:
+        over_k = words[OVER_DRAFT_TOKENS]
         tables.append(_table(lesson, [over_k], ["speedup"], "draft_tokens", range(k.min, k.max + 1)))
     return page.template("curve-tables.html", tables=tables)
 

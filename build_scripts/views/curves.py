@@ -141,6 +141,7 @@ def _traces(words: ChartWords, bonus: bool, curves: Curves, palette: Palette) ->
             "y": [] if at is None else [at[1]],
             "marker": {"size": size, "color": fill, "line": {"color": palette[edge], "width": width}},
             "hoverinfo": "skip",
+            "cliponaxis": False,  # a mark at the edge is a whole mark
         }
 
     return [

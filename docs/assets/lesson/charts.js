@@ -176,8 +176,8 @@
       /* Shows another figure: now if Plotly is there, else as soon as it is. */
       update(next) {
         current = next;
+        if (failed) return; /* the static picture stays, and so does what it is called */
         element.setAttribute("aria-label", next.layout.meta.alt);
-        if (failed) return;
         if (globalThis.Plotly) return schedule();
         say(labels.chart_loading, true);
         wake();

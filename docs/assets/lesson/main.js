@@ -32,7 +32,7 @@
     const element = id && document.getElementById(id);
     if (!element) return;
     element.scrollIntoView({ block: "start" });
-    element.setAttribute("tabindex", "-1");
+    if (!element.matches("a, button, input, summary, [tabindex]")) element.setAttribute("tabindex", "-1");
     element.focus({ preventScroll: true });
   }
 
@@ -54,6 +54,16 @@
     bindNumbers(document, state, settings.labels, Lesson.model.evaluate);
     if (at) show(at);
     window.addEventListener("hashchange", () => show(state.fromHash(window.location.hash)));
+    /* A link to a state works each time, also where the address is that one already; and the way
+       back leads to what was set before. */
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest("a[href^='#']");
+      if (!link || !Lesson.state.isState(link.hash) || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      state.writeAddress();
+      window.history.pushState(null, "", link.hash);
+      show(state.fromHash(link.hash));
+    });
     document.documentElement.dataset.lessonReady = "yes";
   }
 

@@ -84,6 +84,8 @@
     }
 
     const state = {
+      /* The address of what is set now, at once: for who is about to leave it and may come back. */
+      writeAddress,
       table,
       defaults,
       get: () => values,

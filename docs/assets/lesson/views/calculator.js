@@ -39,6 +39,7 @@
     let summaryTimer = 0;
 
     function draw(values) {
+      say(".copy-says", "");
       const outputs = Lesson.model.evaluate(values);
       drawControls(values);
       drawReadouts(values, outputs);
@@ -199,6 +200,16 @@
     root.addEventListener("focusout", (event) => {
       const control = event.target.closest("[data-parameter]");
       if (control && event.target.type === "number") event.target.value = String(state.get()[control.dataset.parameter]);
+    });
+    /* A swipe that scrolls the page may begin on a slider: what it set by that is taken back. */
+    let touched = null;
+    root.addEventListener("pointerdown", (event) => {
+      const control = event.pointerType === "touch" && event.target.closest("[data-parameter]");
+      touched = control ? { [control.dataset.parameter]: state.get()[control.dataset.parameter] } : null;
+    });
+    root.addEventListener("pointercancel", () => {
+      if (touched) state.set(touched);
+      touched = null;
     });
     root.addEventListener("click", (event) => {
       const button = event.target.closest("button");

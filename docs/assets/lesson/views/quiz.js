@@ -114,9 +114,7 @@
 
   // --- the page --------------------------------------------------------------------------
 
-  function fill(template, values) {
-    return template.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? values[name] : whole));
-  }
+  const { fill } = Lesson.format;
 
   /* The grading in a few words, for the line beside the buttons. */
   function verdict(question, result, words) {
