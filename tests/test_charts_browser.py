@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from build_scripts.bench.serving import served
 from build_scripts.model.speculation import Round
@@ -250,12 +250,14 @@ def test_a_finger_that_passes_by_fetches_nothing(opened: Opened, pages: Pages) -
 
 def test_a_stale_picture_is_dimmed_while_plotly_is_on_its_way(opened: Opened) -> None:
     page = opened()
-    page.route(f"**/{PLOTLY}", lambda route: None)  # never answered
+    held: list[Route] = []
+    page.route(f"**/{PLOTLY}", lambda route: held.append(route))  # answered at the end
     change(page, acceptance=0.5)
     expect(chart(page)).to_have_class(re.compile("chart-stale"))
     expect(page.get_by_text(LABELS["chart_loading"]).first).to_be_visible()
     assert float(chart(page).locator(".chart-wide").evaluate("svg => getComputedStyle(svg).opacity")) < 1
-    page.unroute_all(behavior="ignoreErrors")
+    held[0].continue_()
+    wait_drawn(page, 3)
 
 
 def test_without_plotly_the_picture_stays_and_it_is_said(opened: Opened, pages: Pages) -> None:

@@ -21,7 +21,7 @@ from build_scripts.spec.schema import Labels, Lesson, Parameters, Readout, Setti
 
 
 def parameter(default: object, kind: str = "assumed") -> dict[str, object]:
-    bounds = {} if isinstance(default, bool) else {"min": default, "max": default, "step": 1}
+    bounds = {} if isinstance(default, bool) else {"min": default, "max": default, "step": 1, "unit": "u"}
     return {"key": "x", "label": "x", "help": "x", "kind": kind, "default": default, **bounds}
 
 

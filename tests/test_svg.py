@@ -188,10 +188,8 @@ def test_an_axis_without_a_range_is_refused(palette: Palette) -> None:
 
 
 def test_a_chart_stands_in_the_page_with_its_name_and_both_pictures(palette: Palette) -> None:
-    """Its words stay out of the search index, where they would be noise."""
-    root = ElementTree.fromstring(
-        str(chart_html("c", small(palette, []), "T & t"))
-    )
+    """One picture for a wide box and one for a narrow one, under one title and one description."""
+    root = ElementTree.fromstring(str(chart_html("c", small(palette, []), "T & t")))
     chart = root.find("div")
     assert root.find("figcaption").text == "T & t"
     assert (chart.get("role"), chart.get("aria-label")) == ("img", "x < y & z")
