@@ -34,10 +34,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="measuring needs torch: install the extra [measure]")
 
-from build_scripts.measure.decoding import decode_speculative  # noqa: E402
+from torch import Tensor  # noqa: E402
+
+from build_scripts.measure.decoding import Round, decode_speculative  # noqa: E402
+from build_scripts.measure.drafting import Proposal, TextDrafter  # noqa: E402
 from build_scripts.measure.sampling import Sampling, draw  # noqa: E402
 from build_scripts.measure.stopping import Limits  # noqa: E402
-from tests.measure.tiny import ModelDrafter, answers, make_drafter, tiny_target  # noqa: E402
+from tests.measure.tiny import VOCABULARY, answers, make_drafter, tiny_target  # noqa: E402
 
 
 def test_the_cache_ends_and_does_not_wrap() -> None:
@@ -60,44 +63,56 @@ def test_a_run_fills_its_cache_and_no_more() -> None:
     oracle = make_drafter("oracle", target, [prompt], tokens, k)
     longest = 0
 
-    def note(round_: object) -> None:
+    def note(round_: Round) -> None:
         nonlocal longest
-        longest = max(longest, round_.cache.lengths[0])  # type: ignore[attr-defined]
+        longest = max(longest, round_.cache.lengths[0])
 
     decoded = decode_speculative(target, oracle, [prompt], k, Limits(tokens), watch=note)
     assert len(decoded.answers[0].tokens) == tokens
     assert tokens + len(prompt) - 1 <= longest <= len(prompt) + tokens + k
 
 
-def test_draws_of_one_round_are_not_correlated() -> None:
-    """A seeded run that reseeds before every uniform accepts all of a block or none of it: with
-    half of the drafts accepted, a quarter of the rounds must accept exactly one of two."""
-    generator = torch.Generator().manual_seed(1)
-    uniforms = torch.rand(4000, 2, generator=generator, dtype=torch.float64)
-    fair = torch.full((4000, 2), 0.5, dtype=torch.float64)
-    first, second = draw(fair, uniforms[:, 0]), draw(fair, uniforms[:, 1])
-    assert float((first != second).double().mean()) == pytest.approx(0.5, abs=0.05)
-    target, draft = tiny_target(1), tiny_target(2)
-    decoded = decode_speculative(
-        target, ModelDrafter(draft), [[1, 2]] * 64, 2, Limits(24), Sampling(1.0)
-    )
+class HalfOfThem(TextDrafter):
+    """Draws each draft evenly from the first half of the vocabulary."""
+
+    def continuation(self, row: int, k: int) -> list[int]:
+        raise NotImplementedError("it draws for all rows at once")
+
+    def propose(self, k: int, sampling: Sampling, uniforms: Tensor | None) -> Proposal:
+        rows, half = len(self.texts), VOCABULARY // 2
+        law = torch.zeros(rows, k, VOCABULARY, dtype=torch.float64)
+        law[:, :, :half] = 1 / half
+        tokens = [draw(law[:, step], uniforms[:, step]) for step in range(k)]
+        return Proposal(torch.stack(tokens, dim=1), torch.full((rows,), k), law)
+
+
+def test_the_uniforms_of_a_round_are_independent() -> None:
+    """A seeded run that reseeds before every uniform accepts all of a block or nothing.
+
+    A target without a preference accepts each of these drafts with probability 1/2: so half of
+    the rounds must accept none, a quarter exactly one, a quarter both; and its texts use every
+    token alike, which they would not if drafting and judging shared their uniforms.
+    """
+    target = tiny_target()
+    target.weights.head.zero_()
+    limits, warm = Limits(40), Sampling(1.0)
+    decoded = decode_speculative(target, HalfOfThem(), [[1, 2]] * 256, 2, limits, warm)
     pooled = decoded.answers[0].counts
     for answer in decoded.answers[1:]:
         pooled = pooled + answer.counts
-    share, both, one, _ = pooled.acceptance()[0], *[n / pooled.proposing for n in pooled.histogram[::-1]]
-    assert both == pytest.approx(share * pooled.acceptance()[1], abs=1e-12)
-    assert one > 0.1 and both > 0.1
-    assert len({tuple(answer) for answer in answers(decoded)}) == 64
+    shares = [rounds / pooled.proposing for rounds in pooled.histogram]
+    assert pooled.proposing > 5_000
+    assert shares == pytest.approx([0.5, 0.25, 0.25], abs=0.03)
+    used = torch.bincount(torch.tensor(answers(decoded)).flatten(), minlength=VOCABULARY)
+    assert (used / used.sum()).tolist() == pytest.approx([1 / VOCABULARY] * VOCABULARY, abs=0.01)
 
 
-def test_token_0_is_a_token() -> None:
+@pytest.mark.parametrize("k", [1, 4])
+def test_token_0_is_a_token(k: int) -> None:
     """It can be prompted, drafted and committed; nothing takes it for padding or for false."""
     target = tiny_target()
-    target.weights.head[:, 0] += 10 * target.weights.head[:, 1:].abs().sum()
-    target.weights.head[:, 0] *= torch.sign(target.weights.head[:, 0])
-    prompt = [0, 0, 0]
-    for k in (1, 4):
-        drafter = make_drafter("context_ngram", target, [prompt], 8, k)
-        answer = decode_speculative(target, drafter, [prompt], k, Limits(8)).answers[0]
-        assert len(answer.tokens) == 8
-        assert sum(answer.counts.offered) > 0
+    target.weights.head.zero_()  # all tokens alike, and the first of equals is 0
+    drafter = make_drafter("context_ngram", target, [[0, 0]], 8, k)
+    answer = decode_speculative(target, drafter, [[0, 0]], k, Limits(8)).answers[0]
+    assert answer.tokens == [0] * 8
+    assert answer.counts.survival() == [1] * k
