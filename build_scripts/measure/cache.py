@@ -66,13 +66,17 @@ class Cache:
         self.lengths = list(lengths)
 
     def keep_rows(self, rows: Sequence[int]) -> None:
-        """Drop all rows but these, which become rows 0, 1, … in the order given.
+        """Drop all rows but these, given in ascending order; they become rows 0, 1, …
 
-        Copies what is kept: for the end of a request, not for every pass.
+        They move within the memory that there is, so that a large cache needs no second one.
+        ValueError for rows that there are not, or in another order.
         """
-        if list(rows) == list(range(self.rows)):
-            return
-        index = torch.tensor(list(rows), dtype=torch.long, device=self.keys.device)
-        self.keys = self.keys.index_select(1, index)
-        self.values = self.values.index_select(1, index)
+        if list(rows) != sorted(set(rows) & set(range(self.rows))):
+            raise ValueError(f"of {self.rows} rows, {list(rows)} cannot be kept")
+        for place, row in enumerate(rows):
+            if place < row:  # never onto a row that has yet to move
+                length = self.lengths[row]
+                self.keys[:, place, :length] = self.keys[:, row, :length]
+                self.values[:, place, :length] = self.values[:, row, :length]
+        self.keys, self.values = self.keys[:, : len(rows)], self.values[:, : len(rows)]
         self.lengths = [self.lengths[row] for row in rows]

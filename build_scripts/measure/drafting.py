@@ -67,7 +67,7 @@ class Drafter(ABC):
 
     @abstractmethod
     def keep_rows(self, rows: Sequence[int]) -> None:
-        """Forget all rows but these, which become rows 0, 1, … in the order given."""
+        """Forget all rows but these, in ascending order, which become rows 0, 1, …"""
 
 
 class TextDrafter(Drafter):

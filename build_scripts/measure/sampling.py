@@ -79,8 +79,7 @@ def draw(weights: Tensor, uniforms: Tensor) -> Tensor:
     0 is never drawn.
     """
     cumulated = weights.to(torch.float64).cumsum(-1)
-    total = cumulated[:, -1:]
-    # The product may round up to the total, beyond the last token.
-    below_total = torch.nextafter(total, torch.zeros_like(total))
-    wanted = torch.minimum(uniforms[:, None] * total, below_total)
+    # Strictly below the last sum, also after rounding: a uniform below 1 is at most 1 - 2^-53,
+    # which takes half a unit in the last place, or more, off any sum.
+    wanted = uniforms[:, None] * cumulated[:, -1:]
     return torch.searchsorted(cumulated, wanted, right=True)[:, 0]

@@ -42,9 +42,7 @@ class Chat:
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
         template = ImmutableSandboxedEnvironment().from_string(self.template)
-        text = template.render(
-            messages=[{"role": "user", "content": question}], add_generation_prompt=True
-        )
+        text = template.render(messages=[{"role": "user", "content": question}], add_generation_prompt=True)
         return self.tokenizer.encode(text, add_special_tokens=False).ids
 
     def text(self, tokens: list[int]) -> str:

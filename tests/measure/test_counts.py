@@ -78,9 +78,10 @@ def test_every_token_is_accounted_for(drafter: str, k: int, sampling: Sampling) 
         assert counts.committed == sum(counts.accepted) + counts.recovered + counts.bonus + counts.empty
         assert sum(counts.accepted) == sum(j * n for j, n in enumerate(counts.histogram))
         assert counts.recovered + counts.bonus == counts.proposing == counts.offered[0]
-        assert counts.examined[1:] == [
-            min(pair) for pair in zip(counts.accepted, counts.examined[1:])
-        ] and counts.examined[0] == counts.offered[0]
+        assert (
+            counts.examined[1:] == [min(pair) for pair in zip(counts.accepted, counts.examined[1:])]
+            and counts.examined[0] == counts.offered[0]
+        )
         assert counts.discarded <= k
 
 

@@ -17,7 +17,9 @@ def slow_law(logits: list[float], sampling: Sampling) -> list[float]:
     if sampling.temperature == 0:
         return [float(index == logits.index(max(logits))) for index in range(len(logits))]
     scaled = [x / sampling.temperature for x in logits]
-    least = sorted(scaled, reverse=True)[sampling.top_k - 1] if 0 < sampling.top_k < len(logits) else -math.inf
+    least = (
+        sorted(scaled, reverse=True)[sampling.top_k - 1] if 0 < sampling.top_k < len(logits) else -math.inf
+    )
     shares = [math.exp(x) if x >= least else 0.0 for x in scaled]
     total = sum(shares)
     shares = [share / total for share in shares]
@@ -91,7 +93,10 @@ def test_the_law_of_a_draw_is_its_weights() -> None:
 
 
 def test_the_last_uniform_draws_the_last_token_that_has_weight() -> None:
-    """The largest uniform times the sum may round up to the sum, beyond every token."""
-    last = torch.tensor([math.nextafter(1.0, 0.0)] * 3, dtype=torch.float64)
-    weights = torch.tensor([[0.3, 0.7, 0.0], [1e-300, 0.0, 0.0], [0.1, 0.2, 0.7]], dtype=torch.float64)
-    assert draw(weights, last).tolist() == [1, 0, 2]
+    """The product of the largest uniform and the sum must not round up to the sum."""
+    dice = random.Random(2)
+    for _ in range(2_000):
+        weights = [dice.random() * 10 ** dice.randint(-30, 3) for _ in range(4)]
+        row = torch.tensor([[*weights, 0.0]], dtype=torch.float64)
+        last = max(index for index in range(4) if sum(weights[:index]) < sum(weights))
+        assert draw(row, torch.tensor([math.nextafter(1.0, 0.0)], dtype=torch.float64)).item() == last

@@ -155,7 +155,9 @@ def test_a_seed_is_an_answer_whoever_shares_the_batch(k: int) -> None:
 def test_a_plain_seed_is_an_answer_too() -> None:
     sampling = Sampling(0.8)
     together = answers(decode_plain(TARGET, PROMPTS[:5], LIMITS, sampling, seed=3))
-    alone = [answers(decode_plain(TARGET, [p], LIMITS, sampling, seed=3 + i))[0] for i, p in enumerate(PROMPTS[:5])]
+    alone = [
+        answers(decode_plain(TARGET, [p], LIMITS, sampling, seed=3 + i))[0] for i, p in enumerate(PROMPTS[:5])
+    ]
     assert together == alone
     assert answers(decode_plain(TARGET, PROMPTS[:5], LIMITS, sampling, seed=4)) != together
 

@@ -128,7 +128,9 @@ def committed_law(size: int, drafts: int, p: Laws, q: Laws, point_mass: bool) ->
 
 
 @pytest.mark.parametrize(("name", "size", "drafts", "p", "q"), cases())
-def test_the_law_of_what_is_committed_is_the_targets(name: str, size: int, drafts: int, p: Laws, q: Laws) -> None:
+def test_the_law_of_what_is_committed_is_the_targets(
+    name: str, size: int, drafts: int, p: Laws, q: Laws
+) -> None:
     """Losslessness of the code that runs, over whole blocks, within 1e-12."""
     law = committed_law(size, drafts, p, q, point_mass=False)
     for text in product(range(size), repeat=drafts + 1):
@@ -139,7 +141,8 @@ def test_the_law_of_what_is_committed_is_the_targets(name: str, size: int, draft
 
 
 @pytest.mark.parametrize(
-    ("name", "size", "drafts", "p", "q"), [case for case in cases() if case[0] in ("one-hot draft", "both one-hot")]
+    ("name", "size", "drafts", "p", "q"),
+    [case for case in cases() if case[0] in ("one-hot draft", "both one-hot")],
 )
 def test_a_drafter_that_does_not_draw(name: str, size: int, drafts: int, p: Laws, q: Laws) -> None:
     """Without a law each draft counts as certain: the same as reporting the one-hot law."""
@@ -168,6 +171,16 @@ def test_rows_with_fewer_drafts() -> None:
     ):
         assert verdict.accepted.tolist() == [0, 1, 2, 1]
         assert verdict.token.tolist() == [1, 2, 0, 2]
+
+
+def test_padding_does_not_bend_the_law() -> None:
+    """A row whose drafts all stood draws from p, though beside it another row missed and its own
+    padding looks like a rejected token."""
+    p = torch.tensor([[[0.5, 0.5], [0.5, 0.5]], [[0.0, 1.0], [0.5, 0.5]]], dtype=torch.float64)
+    for law in (None, torch.tensor([[[1.0, 0.0]]] * 2, dtype=torch.float64)):
+        proposal = Proposal(torch.tensor([[0], [0]]), torch.tensor([0, 1]), law)
+        verdict = judge_sampled(p, proposal, torch.full((2, 2), 0.25, dtype=torch.float64))
+        assert (verdict.accepted.tolist(), verdict.token.tolist()) == ([0, 0], [0, 1])
 
 
 def test_no_row_has_a_draft() -> None:

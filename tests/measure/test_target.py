@@ -48,9 +48,7 @@ def textbook(target: Target, text: list[int]) -> torch.Tensor:
                 group = shapes.heads + h * shapes.kv_heads // shapes.heads
                 query = turned(heads[place][h], place)
                 keys = torch.stack([turned(heads[seen][group], seen) for seen in range(place + 1)])
-                values = torch.stack(
-                    [heads[seen][group + shapes.kv_heads] for seen in range(place + 1)]
-                )
+                values = torch.stack([heads[seen][group + shapes.kv_heads] for seen in range(place + 1)])
                 mixed.append(torch.softmax(keys @ query / math.sqrt(width), 0) @ values)
             x = x + torch.cat(mixed) @ layer.out
             gate, up = (norm(x, layer.ffn_norm) @ layer.gate_up).chunk(2)
@@ -80,7 +78,9 @@ def test_a_text_may_come_in_any_pieces() -> None:
     whole = fresh(target, text)
     for size in (1, 2, 3, 7):
         cache = target.new_cache(1, len(text))
-        pieces = [target.features(torch.tensor([text[at : at + size]]), cache) for at in range(0, len(text), size)]
+        pieces = [
+            target.features(torch.tensor([text[at : at + size]]), cache) for at in range(0, len(text), size)
+        ]
         close(torch.cat(pieces, dim=1)[0], whole)
 
 
@@ -142,19 +142,26 @@ def test_rows_that_stay_go_on_as_if_alone() -> None:
     cache = target.new_cache(3, 8)
     target.features(torch.tensor([[1, 2], [3, 4], [5, 6]]), cache)
     cache.roll_back([2, 1, 2])
-    cache.keep_rows([2, 1])
+    cache.keep_rows([1, 2])
     after = target.features(torch.tensor([[7], [7]]), cache)
-    close(after[0, 0], fresh(target, [5, 6, 7])[-1])
-    close(after[1, 0], fresh(target, [3, 7])[-1])
+    close(after[0, 0], fresh(target, [3, 7])[-1])
+    close(after[1, 0], fresh(target, [5, 6, 7])[-1])
+    cache.keep_rows([])
+    assert cache.rows == 0
 
 
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda t, c: t.features(torch.tensor([[1] * 5] * 2), c), "the cache holds 4 positions a row, and 7 are"),
+        (
+            lambda t, c: t.features(torch.tensor([[1] * 5] * 2), c),
+            "the cache holds 4 positions a row, and 7 are",
+        ),
         (lambda t, c: c.roll_back([0]), "the cache has 2 rows, not 1"),
         (lambda t, c: c.roll_back([0, 3]), "row 1 holds 2 positions and cannot be rolled back to 3"),
         (lambda t, c: c.roll_back([-1, 0]), "row 0 holds 2 positions and cannot be rolled back to -1"),
+        (lambda t, c: c.keep_rows([1, 0]), "of 2 rows, .1, 0. cannot be kept"),
+        (lambda t, c: c.keep_rows([2]), "of 2 rows, .2. cannot be kept"),
         (lambda t, c: t.new_cache(1, 257), "the model reaches 256 positions, and 257 are asked for"),
     ],
 )

@@ -22,9 +22,7 @@ from build_scripts.measure.stopping import Limits
 from build_scripts.measure.target import Shapes, Target, random_model
 
 VOCABULARY = 24
-SHAPES = Shapes(
-    layers=2, width=16, ffn_width=32, heads=4, kv_heads=2, vocabulary=VOCABULARY, tied=False
-)
+SHAPES = Shapes(layers=2, width=16, ffn_width=32, heads=4, kv_heads=2, vocabulary=VOCABULARY, tied=False)
 DRAFTERS = ["adversary", "context_ngram", "ngram_table", "oracle"]
 """Every drafter of the package: a test below fails when one is missing here."""
 
@@ -118,9 +116,7 @@ class ModelDrafter(Drafter):
     def update(self, committed: Sequence[Sequence[int]], features: Tensor) -> None:
         for text, new in zip(self.texts, committed):
             text.extend(new)
-        self.cache.roll_back(
-            [min(held, len(text) - 1) for held, text in zip(self.cache.lengths, self.texts)]
-        )
+        self.cache.roll_back([min(held, len(text) - 1) for held, text in zip(self.cache.lengths, self.texts)])
         self._check([list(new) for new in committed], features)
 
     def keep_rows(self, rows: Sequence[int]) -> None:

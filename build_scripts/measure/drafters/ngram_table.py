@@ -44,9 +44,7 @@ class Table:
         return None
 
 
-def count_table(
-    texts: Iterable[Sequence[int]], vocabulary: int, order: int = 2, least: int = 1
-) -> Table:
+def count_table(texts: Iterable[Sequence[int]], vocabulary: int, order: int = 2, least: int = 1) -> Table:
     """The table of these texts; contexts do not reach across texts.
 
     least: how often a pair of context and token must occur to be kept. ValueError where
@@ -59,9 +57,7 @@ def count_table(
     return Table(vocabulary, tuple(pair[0] for pair in counted), tuple(pair[1] for pair in counted))
 
 
-def _count(
-    texts: list[np.ndarray], vocabulary: int, size: int, least: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _count(texts: list[np.ndarray], vocabulary: int, size: int, least: int) -> tuple[np.ndarray, np.ndarray]:
     """Contexts of `size` tokens and what follows each."""
     pairs = [np.empty(0, dtype=np.int64)]
     for text in texts:
