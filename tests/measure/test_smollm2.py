@@ -48,7 +48,7 @@ def test_the_tokenizer_is_the_models(chat: Chat) -> None:
     """Digits one by one, control tokens whole, any text there and back."""
     assert chat.end == 2
     assert chat.tokenizer.encode("<|im_start|>user\n", add_special_tokens=False).ids == [1, 4093, 198]
-    assert len(chat.tokenizer.encode("2026", add_special_tokens=False).ids) == 4
+    assert chat.tokenizer.encode("a  20", add_special_tokens=False).tokens == ["a", "ĠĠ", "2", "0"]
     text = "Grüße, naïve café ☕\n\n\tdef f(x):  return x ** 2"
     assert chat.text(chat.tokenizer.encode(text, add_special_tokens=False).ids) == text
     assert chat.text([*chat.tokenizer.encode("Hello", add_special_tokens=False).ids, chat.end]) == "Hello"
