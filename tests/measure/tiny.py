@@ -1,0 +1,133 @@
+"""Small random models in double precision, prompts for them, and drafters that only tests need.
+
+In double precision two ways to the same logits differ by some 1e-15, and a tie that close does
+not happen: equal greedy texts are a proof of the loop, not luck with the rounding.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from build_scripts.measure import drafters
+from build_scripts.measure.cache import Cache
+from build_scripts.measure.decoding import Decoded, decode_plain
+from build_scripts.measure.drafters.ngram_table import count_table
+from build_scripts.measure.drafting import Drafter, Proposal
+from build_scripts.measure.sampling import Sampling, draw, probabilities
+from build_scripts.measure.stopping import Limits
+from build_scripts.measure.target import Shapes, Target, random_model
+
+VOCABULARY = 24
+SHAPES = Shapes(layers=2, width=16, ffn_width=32, heads=4, kv_heads=2, vocabulary=VOCABULARY, tied=False)
+DRAFTERS = ["adversary", "context_ngram", "ngram_table", "oracle"]
+"""Every drafter of the package: a test below fails when one is missing here."""
+
+
+def tiny_target(seed: int = 1) -> Target:
+    return random_model(SHAPES, seed, torch.float64, positions=256)
+
+
+def some_prompts(count: int, seed: int = 7, longest: int = 12) -> list[list[int]]:
+    """Of every length from 1 on, in no order; a third repeat themselves, as a quotation does."""
+    dice = random.Random(seed)
+    prompts = []
+    for index in range(count):
+        prompt = [dice.randrange(VOCABULARY) for _ in range(dice.randint(1, longest))]
+        prompts.append(prompt * 2 if index % 3 == 0 else prompt)
+    return prompts
+
+
+def make_drafter(name: str, target: Target, prompts: Sequence[list[int]], tokens: int, k: int) -> Drafter:
+    """The drafter of that name, knowing what it may: answers of `tokens` tokens and k more."""
+    if name == "context_ngram":
+        return drafters.create(name)
+    if name == "ngram_table":
+        others = some_prompts(20, seed=99)
+        texts = known_texts(decode_plain(target, others, Limits(40)), others)
+        return drafters.create(name, table=count_table(texts, VOCABULARY))
+    known = known_texts(decode_plain(target, prompts, Limits(tokens + k)), prompts)
+    options = {"vocabulary": VOCABULARY} if name == "adversary" else {}
+    return drafters.create(name, known=known, **options)
+
+
+def known_texts(decoded: Decoded, prompts: Sequence[list[int]]) -> list[list[int]]:
+    return [prompt + answer.tokens for prompt, answer in zip(prompts, decoded.answers)]
+
+
+def answers(decoded: Decoded) -> list[list[int]]:
+    return [answer.tokens for answer in decoded.answers]
+
+
+def law_after(target: Target, text: Sequence[int], sampling: Sampling) -> Tensor:
+    """[V], what the target says follows `text`, by a pass over all of it."""
+    cache = target.new_cache(1, len(text))
+    logits = target.logits(target.features(torch.tensor([list(text)]), cache)[:, -1])
+    return probabilities(logits, sampling)[0]
+
+
+class ModelDrafter(Drafter):
+    """A draft model: k steps one after the other, with a cache of its own that it rolls back.
+
+    Told the target, it checks that the features belong to the tokens they come with, and counts
+    in `checked` how many rows it looked at.
+    """
+
+    def __init__(self, model: Target, target: Target | None = None) -> None:
+        self.model = model
+        self.target = target
+        self.checked = 0
+        self.texts: list[list[int]] = []
+        self.cache: Cache | None = None
+
+    def reset(self, texts: Sequence[Sequence[int]], features: Tensor, room: int) -> None:
+        self.texts = [list(text) for text in texts]
+        longest = max(len(text) for text in texts)
+        self.cache = self.model.new_cache(len(texts), longest + room)
+        padded = [list(text[:-1]) + [0] * (longest - len(text)) for text in texts]
+        self.model.features(torch.tensor(padded), self.cache)
+        self.cache.roll_back([len(text) - 1 for text in texts])
+        self._check([text[1:] for text in self.texts], features)
+
+    def propose(self, k: int, sampling: Sampling, uniforms: Tensor | None) -> Proposal:
+        # All tokens that its cache lacks are read first: after a round without a miss, two.
+        missing = [text[length:] for text, length in zip(self.texts, self.cache.lengths)]
+        width = max(map(len, missing))
+        block = torch.tensor([new + [0] * (width - len(new)) for new in missing])
+        states = self.model.features(block, self.cache)
+        self.cache.roll_back([len(text) for text in self.texts])
+        ends = torch.tensor([len(new) - 1 for new in missing])
+        state = states[torch.arange(len(ends)), ends]
+        tokens, laws = [], []
+        for step in range(k):
+            law = probabilities(self.model.logits(state), sampling)
+            token = law.argmax(-1) if uniforms is None else draw(law, uniforms[:, step])
+            tokens.append(token)
+            laws.append(law)
+            if step < k - 1:
+                state = self.model.features(token[:, None], self.cache)[:, 0]
+        return Proposal(
+            torch.stack(tokens, dim=1), torch.full((len(self.texts),), k), torch.stack(laws, dim=1)
+        )
+
+    def update(self, committed: Sequence[Sequence[int]], features: Tensor) -> None:
+        for text, new in zip(self.texts, committed):
+            text.extend(new)
+        self.cache.roll_back([min(held, len(text) - 1) for held, text in zip(self.cache.lengths, self.texts)])
+        self._check([list(new) for new in committed], features)
+
+    def keep_rows(self, rows: Sequence[int]) -> None:
+        self.texts = [self.texts[row] for row in rows]
+        self.cache.keep_rows(rows)
+
+    def _check(self, predicted: list[list[int]], features: Tensor) -> None:
+        if self.target is None:
+            return
+        for row, (text, tokens) in enumerate(zip(self.texts, predicted)):
+            fresh = self.target.features(torch.tensor([text[:-1]]), self.target.new_cache(1, len(text)))
+            self.checked += 1
+            mine = features[row, : len(tokens)]
+            torch.testing.assert_close(mine, fresh[0, -len(tokens) :], rtol=0, atol=1e-10)
