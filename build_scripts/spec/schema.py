@@ -270,8 +270,6 @@ class StepDiagramLabels(Strict):
     waiting: PlainText
     nothing_drafted: PlainText
     not_committed: PlainText
-    agrees: PlainText
-    differs: PlainText
     not_examined: PlainText
     accepted: PlainText
     rejected: PlainText
