@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from build_scripts.render.palette import read_palette
 from build_scripts.render.richtext import RichTextRenderer
-from build_scripts.render.write import write_all
+from build_scripts.write import write_all
 from build_scripts.spec import load_lesson
 from build_scripts.spec.schema import Block, Lesson, Page
 from build_scripts.views import VIEWS

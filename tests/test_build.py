@@ -12,7 +12,7 @@ import markdown
 import pytest
 
 from build_scripts.build import build_site_sources, heading_text, script_json
-from build_scripts.render.write import write_all, write_if_changed
+from build_scripts.write import write_all, write_if_changed
 from build_scripts.spec import SpecError
 from build_scripts.spec.schema import Block
 from build_scripts.views import VIEWS
@@ -116,7 +116,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: p
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("build_scripts.render.write.os.replace", stop)
+    monkeypatch.setattr("build_scripts.write.os.replace", stop)
     with pytest.raises(KeyboardInterrupt):
         write_if_changed(path, "half")
     assert path.read_text() == "good"

@@ -1,0 +1,446 @@
+"""The format of a record: one JSON file for each experiment that was run on a device.
+
+A record holds every sample beside what was made of them. Loading one checks both, so that a
+figure is never drawn from a number that its samples do not give. Units stand in the names.
+
+Letters: k drafted tokens a round; m tokens of a row that a pass reads (k + 1 when it verifies);
+B rows in a batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import statistics
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+SCHEMA_VERSION = 1
+
+Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+Name = Annotated[str, StringConstraints(min_length=1)]
+Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)$")]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+Kind = Literal["chat", "prose", "code", "quoting"]
+Dtype = Literal["float32", "bfloat16", "float16"]
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Statistic(Strict):
+    """The median of the samples, and its bootstrap 95 % interval."""
+
+    median: Finite
+    low: Finite
+    high: Finite
+    samples: list[Finite] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Statistic:
+        middle = statistics.median(self.samples)
+        if not math.isclose(self.median, middle, rel_tol=1e-9, abs_tol=1e-12):
+            raise ValueError(f"the median of the samples is {middle!r}, not {self.median!r}")
+        if not self.low <= self.median <= self.high:
+            raise ValueError(f"the interval {self.low!r} to {self.high!r} does not hold {self.median!r}")
+        return self
+
+
+class Device(Strict):
+    """driver: None on a CPU; memory_gib: of the GPU where there is one, else of the machine."""
+
+    kind: Literal["cpu", "cuda"]
+    name: Name
+    cores: int = Field(ge=1)
+    memory_gib: Positive
+    driver: Name | None
+
+
+class LoadAverage(Strict):
+    """Of one minute, when the run began and when it ended."""
+
+    start: NonNegative
+    end: NonNegative
+
+
+class RoundCounts(Strict):
+    """`measure.counts.Counts`, which says what each is; the lists go by position."""
+
+    histogram: list[Count] = Field(min_length=1)
+    offered: list[Count]
+    examined: list[Count]
+    accepted: list[Count]
+    recovered: Count
+    bonus: Count
+    empty: Count
+    first: Count
+    discarded: Count
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> RoundCounts:
+        k = len(self.histogram) - 1
+        if not len(self.offered) == len(self.examined) == len(self.accepted) == k:
+            raise ValueError("the lists of counts do not have one length")
+        for place in range(k):
+            if sum(self.histogram[place + 1 :]) != self.accepted[place]:
+                raise ValueError(f"accepted[{place}] is not what the histogram says")
+        if self.recovered + self.bonus != sum(self.histogram):
+            raise ValueError("recovered and bonus do not add up to the rounds with drafts")
+        return self
+
+    @property
+    def proposing(self) -> int:
+        return sum(self.histogram)
+
+    @property
+    def rounds(self) -> int:
+        return self.proposing + self.empty
+
+    @property
+    def committed(self) -> int:
+        return sum((j + 1) * rounds for j, rounds in enumerate(self.histogram)) + self.empty
+
+    @property
+    def tokens_per_round(self) -> float:
+        """E over all rounds, also those without a draft; NaN without rounds."""
+        return self.committed / self.rounds if self.rounds else math.nan
+
+    @property
+    def proposing_share(self) -> float:
+        return self.proposing / self.rounds if self.rounds else math.nan
+
+    @property
+    def acceptance(self) -> list[float | None]:
+        """a_1 … a_k, each None where no draft was examined."""
+        return [part / whole if whole else None for part, whole in zip(self.accepted, self.examined)]
+
+    @property
+    def pooled_acceptance(self) -> float | None:
+        """One h for all positions: accepted over examined; None where none was."""
+        examined = sum(self.examined)
+        return sum(self.accepted) / examined if examined else None
+
+
+class Record(Strict):
+    """What every record says about its run.
+
+    commit: of the code that ran; clean: whether the files were those of the commit;
+    discarded_repeats: repeats that were thrown away because something else used the machine;
+    seconds: what the run took, over all its sittings; quick: fewer prompts and repeats.
+    """
+
+    schema_version: Literal[1]
+    quick: bool
+    device: Device
+    versions: dict[Name, Name]
+    kernel: Name
+    dtype: Dtype
+    threads: int = Field(ge=1)
+    commit: Commit
+    clean: bool
+    date: Moment
+    command: Name
+    seed: int
+    prompts_sha256: Hash | None
+    weights_sha256: Hash
+    load_average: LoadAverage
+    discarded_repeats: Count
+    seconds: NonNegative
+
+
+# --- 1. what a pass costs ----------------------------------------------------------------------
+
+
+class Model(Strict):
+    """matrix_bytes: of the weights that every pass reads."""
+
+    id: Name
+    trained: bool
+    layers: int
+    width: int
+    ffn_width: int
+    heads: int
+    kv_heads: int
+    vocabulary: int
+    matrix_bytes: int
+
+
+class PassCost(Strict):
+    """One target pass over B rows of m tokens, each after `context` tokens."""
+
+    model: Name
+    kernel: Name
+    dtype: Dtype
+    batch: int = Field(ge=1)
+    context: int = Field(ge=0)
+    m: int = Field(ge=1)
+    ms: Statistic
+
+
+class DraftCost(Strict):
+    """What drafting takes in one round of k drafts: propose and update. It is k·c times a pass."""
+
+    drafter: Name
+    batch: int = Field(ge=1)
+    context: int = Field(ge=0)
+    k: int = Field(ge=1)
+    ms: Statistic
+
+
+class CurveRecord(Record):
+    """read_gbps: the best rate at which this machine was seen reading memory, in this run;
+    peak_gflops: the same for arithmetic in the record's dtype."""
+
+    experiment: Literal["curve"]
+    read_gbps: Statistic
+    peak_gflops: Statistic
+    models: list[Model] = Field(min_length=1)
+    passes: list[PassCost] = Field(min_length=1)
+    drafts: list[DraftCost]
+
+    @model_validator(mode="after")
+    def _known(self) -> CurveRecord:
+        known = {model.id for model in self.models}
+        for cost in self.passes:
+            if cost.model not in known:
+                raise ValueError(f"passes name the model {cost.model}, which models does not hold")
+        return self
+
+
+# --- 2. what is accepted -----------------------------------------------------------------------
+
+
+class PromptCounts(Strict):
+    prompt: Name
+    counts: RoundCounts
+
+
+class AcceptanceCell(Strict):
+    """One drafter on one kind of text: the counts of every prompt."""
+
+    drafter: Name
+    kind: Kind
+    temperature: NonNegative
+    k: int = Field(ge=1)
+    prompts: list[PromptCounts] = Field(min_length=1)
+
+
+class AcceptanceRecord(Record):
+    experiment: Literal["acceptance"]
+    replayed: bool
+    """True where acceptance was not measured on this device but replayed from another record."""
+    cells: list[AcceptanceCell] = Field(min_length=1)
+
+
+# --- 3. what it brings, end to end -------------------------------------------------------------
+
+
+class TextbookPrediction(Strict):
+    """One h for all positions and v = 1: E / (k·c + 1), Leviathan et al., theorem 3.8."""
+
+    acceptance: Share
+    cost_ratio: NonNegative
+    expected_tokens: Positive
+    speedup: Positive
+
+
+class FullPrediction(Strict):
+    """Acceptance by position, the share of rounds that propose, and the measured costs:
+    expected_tokens / (draft_cost + verify_cost), both costs in plain passes a round, averaged
+    over rounds with and without drafts."""
+
+    expected_tokens: Positive
+    draft_cost: NonNegative
+    verify_cost: Positive
+    speedup: Positive
+
+
+class Prediction(Strict):
+    drafter: Name
+    kind: Kind
+    k: int = Field(ge=1)
+    textbook: TextbookPrediction
+    full: FullPrediction
+
+
+class SpeedupCell(Strict):
+    """Speculative against plain decoding of the same prompts, in turns.
+
+    speedup: one sample for each prompt and repeat; seconds: by phase, over all of them.
+    """
+
+    drafter: Name
+    kind: Kind
+    k: int = Field(ge=1)
+    speedup: Statistic
+    plain_ms_per_token: Statistic
+    speculative_ms_per_token: Statistic
+    counts: RoundCounts
+    plain_seconds: dict[Name, NonNegative]
+    speculative_seconds: dict[Name, NonNegative]
+
+
+class SpeedupRecord(Record):
+    """predictions_sha256: of the predictions, written down before the first of the runs that they
+    predict; curve_sha256, acceptance_sha256: of the records that they were made from."""
+
+    experiment: Literal["speedup"]
+    curve_sha256: Hash
+    acceptance_sha256: Hash
+    predictions: list[Prediction] = Field(min_length=1)
+    predictions_sha256: Hash
+    cells: list[SpeedupCell] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _frozen(self) -> SpeedupRecord:
+        if hash_of(self.predictions) != self.predictions_sha256:
+            raise ValueError("the predictions are not those that were frozen before the runs")
+        predicted = {(entry.drafter, entry.kind, entry.k) for entry in self.predictions}
+        for cell in self.cells:
+            if (cell.drafter, cell.kind, cell.k) not in predicted:
+                raise ValueError(f"{cell.drafter} on {cell.kind} with k = {cell.k} was not predicted")
+        return self
+
+
+# --- 4. what a batch does to it ----------------------------------------------------------------
+
+
+class BatchCell(Strict):
+    """predicted_speedup: by the curve's costs at this batch and the acceptance record; None where
+    the curve has no such batch."""
+
+    drafter: Name
+    k: int = Field(ge=1)
+    batch: int = Field(ge=1)
+    plain_tokens_per_s: Statistic
+    speculative_tokens_per_s: Statistic
+    speedup: Statistic
+    counts: RoundCounts
+    predicted_speedup: Positive | None
+
+
+class BatchRecord(Record):
+    experiment: Literal["batch"]
+    kind: Kind
+    cells: list[BatchCell] = Field(min_length=1)
+
+
+# --- proofs ------------------------------------------------------------------------------------
+
+
+class Difference(Strict):
+    """Where a speculative answer first left the plain one; margin: the difference of the two
+    largest logits of plain decoding there."""
+
+    prompt: Name
+    position: Count
+    plain: Count
+    speculative: Count
+    margin: NonNegative
+
+
+class LosslessCell(Strict):
+    """Greedy decoding of the same prompts: identical + len(differences) = prompts."""
+
+    drafter: Name
+    k: int = Field(ge=1)
+    prompts: int = Field(ge=1)
+    tokens: int = Field(ge=1)
+    identical: Count
+    differences: list[Difference]
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> LosslessCell:
+        if self.identical + len(self.differences) != self.prompts:
+            raise ValueError("identical and differences do not add up to the prompts")
+        return self
+
+
+class Flips(Strict):
+    """How often the likeliest token changes when the same text is read m tokens at a time instead
+    of one; margins: of the flipped positions; ties: positions whose two largest logits are equal."""
+
+    kernel: Name
+    dtype: Dtype
+    m: int = Field(ge=2)
+    positions: int = Field(ge=1)
+    ties: Count
+    margins: list[NonNegative]
+
+
+class SampledLaw(Strict):
+    """Chi-square of drawn tokens against the target's law, on a toy vocabulary; wrong rules must
+    fail. z: (statistic - degrees) / sqrt(2·degrees)."""
+
+    rule: Name
+    right: bool
+    draws: int = Field(ge=1)
+    statistic: NonNegative
+    degrees: int = Field(ge=1)
+    z: Finite
+
+
+class LosslessRecord(Record):
+    experiment: Literal["lossless"]
+    margin_limit: NonNegative
+    """A difference is put down to rounding only where the margin is below this."""
+    cells: list[LosslessCell] = Field(min_length=1)
+    flips: list[Flips]
+    sampled: list[SampledLaw]
+
+
+# --- peers -------------------------------------------------------------------------------------
+
+
+class PeerRow(Strict):
+    """same_tokens: whether every answer was that of our plain decoding; None where the arithmetic
+    differs, so that it need not be."""
+
+    engine: Name
+    version: Name
+    mode: Name
+    kind: Kind
+    k: int | None
+    tokens_per_s: Statistic
+    same_tokens: bool | None
+    note: Name | None
+
+
+class LogitsAgreement(Strict):
+    """Our target against transformers, both in fp32."""
+
+    prompts: int = Field(ge=1)
+    positions: int = Field(ge=1)
+    largest_difference: NonNegative
+    same_argmax: bool
+
+
+class PeersRecord(Record):
+    experiment: Literal["peers"]
+    rows: list[PeerRow] = Field(min_length=1)
+    logits: LogitsAgreement | None
+
+
+AnyRecord = Annotated[
+    Union[CurveRecord, AcceptanceRecord, SpeedupRecord, BatchRecord, LosslessRecord, PeersRecord],
+    Field(discriminator="experiment"),
+]
+
+
+def hash_of(data: Any) -> str:
+    """sha256 of JSON data, or of records, in one canonical form."""
+
+    def plain(value: Any) -> Any:
+        return value.model_dump() if isinstance(value, BaseModel) else value
+
+    data = [plain(value) for value in data] if isinstance(data, list) else plain(data)
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
