@@ -247,6 +247,24 @@ def random_model(
     return Target(shapes, Weights(embedding, layers, ones(), head), positions, multiply)
 
 
+def map_weights(weights: Weights, change: Callable[[Tensor], Tensor]) -> Weights:
+    """The weights with every tensor changed, the tied head's embedding included."""
+    layers = tuple(
+        Layer(**{part.name: change(getattr(layer, part.name)) for part in fields(layer)})
+        for layer in weights.layers
+    )
+    return Weights(change(weights.embedding), layers, change(weights.final_norm), change(weights.head))
+
+
+def to_device(target: Target, device: str | torch.device) -> Target:
+    """The same model there; itself if it is there already."""
+    wanted = torch.device(device)
+    if wanted.type == target.device.type and wanted.index in (None, target.device.index):
+        return target
+    weights = map_weights(target.weights, lambda tensor: tensor.to(wanted))
+    return Target(target.shapes, weights, target.positions, target.multiply)
+
+
 def matrix_bytes(weights: Weights) -> int:
     """Bytes of the weights that every pass reads: all matrices but the embedding, of which it
     reads a few rows."""

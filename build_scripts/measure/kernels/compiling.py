@@ -1,0 +1,120 @@
+"""The kernels' C++, compiled on the machine that runs it, once.
+
+The library goes to the user's cache folder, under a name made of everything that it depends on:
+the sources, the flags, the compiler and the processor. It is compiled aside and then renamed, so
+that any number of processes may do so at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from ctypes import c_int, c_int64, c_void_p
+from itertools import product
+from pathlib import Path
+
+# Before any library of ours is loaded: it then finds torch's OpenMP, and there is one pool of threads.
+import torch  # noqa: F401
+
+SOURCES = Path(__file__).parent
+UNIT = "pass.cpp"
+COMPILER = "g++"
+# Without contraction the additions are those that the source says, in every instance of a template.
+FLAGS = ("-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-fopenmp", "-shared", "-fPIC")
+FOLDER = "speculative-decoding-lesson"
+NEEDED = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
+
+
+class Unavailable(RuntimeError):
+    """There are no kernels here; the message says why in one line."""
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The compiled kernels, loaded. Unavailable where they cannot be had."""
+    lacking = [flag for flag in NEEDED if flag not in cpu_flags()]
+    if lacking:
+        raise Unavailable(f"the processor has no {lacking[0]}")
+    compiler = shutil.which(COMPILER)
+    if compiler is None:
+        raise Unavailable(f"there is no compiler, {COMPILER}")
+    try:
+        loaded = ctypes.CDLL(str(_compiled(compiler)))
+    except OSError as error:
+        raise Unavailable(f"the kernels cannot be compiled or loaded: {_one_line(str(error))}") from None
+    signatures = {
+        "multiply": (c_void_p, c_int64, c_void_p, c_int64, c_int64, c_void_p, c_int),
+        "pass": (c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_int),
+    }
+    kinds = ("packed", "int8") if "avx512_vnni" in cpu_flags() else ("packed",)
+    for name, kind in product(signatures, kinds):
+        function = getattr(loaded, f"{name}_{kind}")
+        function.argtypes, function.restype = signatures[name], None
+    return loaded
+
+
+def cpu_flags() -> frozenset[str]:
+    """What the processor can do, in Linux's words; nothing on other systems and processors."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return frozenset()
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return frozenset()
+    line = next((line for line in text.splitlines() if line.startswith("flags")), ":")
+    return frozenset(line.split(":", 1)[1].split())
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels are kept."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / FOLDER
+
+
+def _compiled(compiler: str) -> Path:
+    """The library's file, compiled if it is not there yet. Unavailable when that fails."""
+    name = f"kernels-{_key(compiler)}.so"
+    for folder in (cache_folder(), Path(tempfile.gettempdir()) / f"{FOLDER}-{os.getuid()}"):
+        found = folder / name
+        if found.is_file() and found.stat().st_uid == os.getuid():
+            return found
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, aside = tempfile.mkstemp(suffix=".so", dir=folder)
+        except OSError:
+            continue  # not writable
+        os.close(handle)
+        try:
+            command = [compiler, *FLAGS, str(SOURCES / UNIT), "-o", aside]
+            _run(command)
+            os.replace(aside, found)
+        finally:
+            Path(aside).unlink(missing_ok=True)
+        return found
+    raise Unavailable(f"no folder for the compiled kernels can be written to, {cache_folder()} among them")
+
+
+def _key(compiler: str) -> str:
+    parts = [path.name + "\n" + path.read_text() for path in sorted(SOURCES.glob("*.?pp"))]
+    parts += [*FLAGS, _run([compiler, "--version"]), " ".join(sorted(cpu_flags()))]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
+
+
+def _run(command: list[str]) -> str:
+    ended = subprocess.run(command, capture_output=True, text=True)
+    if ended.returncode:
+        raise Unavailable(f"{command[0]} failed: {_one_line(ended.stderr) or ended.returncode}")
+    return ended.stdout
+
+
+def _one_line(text: str) -> str:
+    """The first line that says something."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line), lines[0] if lines else "")
