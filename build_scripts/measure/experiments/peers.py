@@ -55,11 +55,13 @@ QUICK = Settings(prompts=2, repeats=1, logit_prompts=5)
 @dataclass(frozen=True)
 class Bench:
     """Who takes part: the engines, ours plain first; versions: of the packages behind them;
-    theirs: the logits of a peer that computes as we do, [m, V] for m tokens, None without one."""
+    theirs: the logits of a peer that computes as we do, [m, V] for m tokens, None without one;
+    missing: who could take part but does not, and what to do about it."""
 
     engines: Sequence[Engine]
     versions: Mapping[str, str]
     theirs: Callable[[Sequence[int]], Tensor] | None
+    missing: str | None = None
 
 
 def run(context: Context, bench: Bench | None = None) -> Outcome:
@@ -67,8 +69,10 @@ def run(context: Context, bench: Bench | None = None) -> Outcome:
     subject = context.subject
     settings = context.settings.get("peers", QUICK if context.quick else Settings())
     bench = bench or load_bench(context)
-    runner = context.begin("peers", settings, {"engines": [engine.label for engine in bench.engines]})
+    runner = context.begin("peers", settings, definition(bench))
 
+    if bench.missing:
+        runner.progress.note(bench.missing)
     samples = len(settings.kinds) * settings.prompts * settings.repeats * len(bench.engines)
     runner.plan(samples + LOGITS_WEIGHT * len(KINDS) * settings.logit_prompts)
     warm_up(bench.engines, subject.prompts(settings.kinds[0], PART)[0], runner)
@@ -80,7 +84,6 @@ def run(context: Context, bench: Bench | None = None) -> Outcome:
         for kind in settings.kinds
         for row in compare(subject, bench.engines, kind, settings, runner)
     ]
-    runner.progress.end()
 
     about = context.about(runner)
     record = PeersRecord(
@@ -89,8 +92,18 @@ def run(context: Context, bench: Bench | None = None) -> Outcome:
         rows=rows,
         logits=agreement,
     )
+    outcome = context.finish(runner, record, headline(rows))
     print(table(rows))
-    return Outcome(record, headline(rows))
+    return outcome
+
+
+def definition(bench: Bench) -> dict[str, object]:
+    """What the samples depend on beside the settings: who takes part, in which version."""
+    return {
+        "engines": [engine.label for engine in bench.engines],
+        "versions": dict(bench.versions),
+        "logits": bench.theirs is not None,
+    }
 
 
 def load_bench(context: Context) -> Bench:
@@ -109,6 +122,7 @@ def load_bench(context: Context) -> Bench:
         engines,
         {engine.name: engine.version for engine in engines if engine.name != ours.NAME},
         (lambda tokens: with_transformers.logits(model, tokens)) if alike else None,
+        None if with_llama_cpp.installed() else with_llama_cpp.ADVICE,
     )
 
 

@@ -24,6 +24,12 @@ WEIGHTS = "4-bit weights"
 POSITIONS = 512
 
 
+ADVICE = (
+    f"llama.cpp takes no part, as it is not installed; for it: .venv/bin/python -m pip install "
+    f"-c constraints.txt {PACKAGE} (it is compiled, for several minutes)"
+)
+
+
 def installed() -> bool:
     return importlib.util.find_spec("llama_cpp") is not None
 
