@@ -1,4 +1,4 @@
-"""python -m build_scripts check | build | model
+"""python -m build_scripts check | build | model | measure
 
 Exit status: 0 done, 1 faults in the lesson (or a file that cannot be read or written),
 2 bad arguments; what is wrong goes to stderr. Each command imports what it needs when it
@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NoReturn
 
+from build_scripts.measure.command import add_arguments as add_measure_arguments
 from build_scripts.model.speculation import MAX_DRAFT_TOKENS, Outcome, Round, evaluate
 
 PROGRAM = "python -m build_scripts"
@@ -110,6 +111,12 @@ def _model(options: argparse.Namespace) -> int:
     return 0
 
 
+def _measure(options: argparse.Namespace) -> int:
+    from build_scripts.measure.command import run
+
+    return run(options)
+
+
 def _print_faults(error: Exception) -> int:
     for fault in error.faults:  # type: ignore[attr-defined]
         print(fault, file=sys.stderr)
@@ -199,4 +206,8 @@ def _parser() -> argparse.ArgumentParser:
         help="arithmetic of a draft step over that of the target for one token (default: DRAFT_MS / TARGET_MS)",
     )
     model.add_argument("--json", action="store_true", help="print one JSON object")
+
+    add_measure_arguments(
+        add("measure", _measure, "Measure real models and write the records that the site shows."), _whole
+    )
     return parser

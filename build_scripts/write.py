@@ -13,7 +13,11 @@ from pathlib import Path
 
 def write_if_changed(path: Path, text: str) -> bool:
     """Write `text` to `path` as UTF-8; True when the file's content changed."""
-    data = text.encode("utf-8")
+    return write_bytes_if_changed(path, text.encode("utf-8"))
+
+
+def write_bytes_if_changed(path: Path, data: bytes) -> bool:
+    """The same for a file that is no text."""
     if path.is_file() and path.read_bytes() == data:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,11 @@ class Stopwatch:
         self._last = now
 
     def _now(self) -> float:
-        if self._device.type == "cuda":
-            torch.cuda.synchronize(self._device)
+        wait_for(self._device)
         return time.perf_counter()
+
+
+def wait_for(device: torch.device) -> None:
+    """Until a GPU has done what it was asked to do."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

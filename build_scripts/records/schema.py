@@ -29,6 +29,8 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 Kind = Literal["chat", "prose", "code", "quoting"]
+KindOrMix = Literal["chat", "prose", "code", "quoting", "mix"]
+"""mix: all kinds, in turns."""
 Dtype = Literal["float32", "bfloat16", "float16"]
 
 
@@ -51,6 +53,20 @@ class Statistic(Strict):
             raise ValueError(f"the median of the samples is {middle!r}, not {self.median!r}")
         if not self.low <= self.median <= self.high:
             raise ValueError(f"the interval {self.low!r} to {self.high!r} does not hold {self.median!r}")
+        return self
+
+
+class Interval(Strict):
+    """A value that is not a median, such as a ratio of sums, and its bootstrap 95 % interval."""
+
+    value: Finite
+    low: Finite
+    high: Finite
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Interval:
+        if not self.low <= self.value <= self.high:
+            raise ValueError(f"the interval {self.low!r} to {self.high!r} does not hold {self.value!r}")
         return self
 
 
@@ -133,7 +149,9 @@ class Record(Strict):
     """What every record says about its run.
 
     commit: of the code that ran; clean: whether the files were those of the commit;
+    drafter_sha256: of the files of weights that drafters read, by drafter;
     discarded_repeats: repeats that were thrown away because something else used the machine;
+    kept_under_load: repeats that were kept although something did, since that was asked for;
     seconds: what the run took, over all its sittings; quick: fewer prompts and repeats.
     """
 
@@ -151,8 +169,10 @@ class Record(Strict):
     seed: int
     prompts_sha256: Hash | None
     weights_sha256: Hash
+    drafter_sha256: dict[Name, Hash] = Field(default_factory=dict)
     load_average: LoadAverage
     discarded_repeats: Count
+    kept_under_load: Count = 0
     seconds: NonNegative
 
 
@@ -274,18 +294,33 @@ class Prediction(Strict):
 class SpeedupCell(Strict):
     """Speculative against plain decoding of the same prompts, in turns.
 
-    speedup: one sample for each prompt and repeat; seconds: by phase, over all of them.
+    speedup: one sample for each prompt and repeat, plain over speculative; the samples of the
+    three statistics go together. pooled_speedup: the same of the sums, which is what a prediction
+    from pooled counts predicts. Seconds: by phase, over all samples.
     """
 
     drafter: Name
     kind: Kind
     k: int = Field(ge=1)
     speedup: Statistic
+    pooled_speedup: Interval
     plain_ms_per_token: Statistic
     speculative_ms_per_token: Statistic
     counts: RoundCounts
     plain_seconds: dict[Name, NonNegative]
     speculative_seconds: dict[Name, NonNegative]
+
+    @model_validator(mode="after")
+    def _agrees(self) -> SpeedupCell:
+        plain, speculative = self.plain_ms_per_token.samples, self.speculative_ms_per_token.samples
+        if not len(plain) == len(speculative) == len(self.speedup.samples):
+            raise ValueError("the three statistics do not have the same number of samples")
+        for ratio, one, other in zip(self.speedup.samples, plain, speculative):
+            if not math.isclose(ratio * other, one, rel_tol=1e-9):
+                raise ValueError(f"a speedup of {ratio!r} is not {one!r} ms over {other!r} ms")
+        if not math.isclose(self.pooled_speedup.value * sum(speculative), sum(plain), rel_tol=1e-9):
+            raise ValueError("pooled_speedup is not that of the samples")
+        return self
 
 
 class SpeedupRecord(Record):
@@ -314,10 +349,11 @@ class SpeedupRecord(Record):
 
 
 class BatchCell(Strict):
-    """predicted_speedup: by the curve's costs at this batch and the acceptance record; None where
-    the curve has no such batch."""
+    """Rounds in which all `batch` rows go on. predicted_speedup: by the curve's costs at this batch
+    and the acceptance record; None where they do not tell."""
 
     drafter: Name
+    kind: KindOrMix
     k: int = Field(ge=1)
     batch: int = Field(ge=1)
     plain_tokens_per_s: Statistic
@@ -329,7 +365,8 @@ class BatchCell(Strict):
 
 class BatchRecord(Record):
     experiment: Literal["batch"]
-    kind: Kind
+    curve_sha256: Hash
+    acceptance_sha256: Hash
     cells: list[BatchCell] = Field(min_length=1)
 
 
@@ -348,10 +385,12 @@ class Difference(Strict):
 
 
 class LosslessCell(Strict):
-    """Greedy decoding of the same prompts: identical + len(differences) = prompts."""
+    """Greedy decoding of the same prompts, `batch` rows at a time, against plain decoding of each by
+    itself: identical + len(differences) = prompts."""
 
     drafter: Name
     k: int = Field(ge=1)
+    batch: int = Field(ge=1)
     prompts: int = Field(ge=1)
     tokens: int = Field(ge=1)
     identical: Count

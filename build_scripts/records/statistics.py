@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from build_scripts.records.schema import Statistic
+from build_scripts.records.schema import Interval, Statistic
 
 RESAMPLES = 2000
 LEVEL = 0.95
@@ -41,3 +41,18 @@ def summarise(samples: Sequence[float], seed: int = 0) -> Statistic:
     return Statistic(
         median=middle, low=min(low, middle), high=max(high, middle), samples=[float(value) for value in samples]
     )
+
+
+def pool(plain: Sequence[float], speculative: Sequence[float], seed: int = 0) -> Interval:
+    """The sum of one over that of the other, whose samples go together in pairs.
+
+    ValueError without samples or for different numbers of them.
+    """
+
+    def ratio(pairs: Sequence[tuple[float, float]]) -> float:
+        return sum(one for one, _ in pairs) / sum(other for _, other in pairs)
+
+    pairs = list(zip(plain, speculative, strict=True))
+    low, high = bootstrap(pairs, ratio, seed)
+    value = ratio(pairs)
+    return Interval(value=value, low=min(low, value), high=max(high, value))

@@ -85,9 +85,12 @@ def write_record(record: Record, folder: Path) -> Path:
 
 
 def file_name(record: Record) -> str:
-    experiment = getattr(record, "experiment")
-    quick = "-quick" if record.quick else ""
-    return f"{experiment}-{device_slug(record.device)}{quick}.json"
+    return file_name_of(getattr(record, "experiment"), record.device, record.quick)
+
+
+def file_name_of(experiment: str, device: Device, quick: bool) -> str:
+    """The name of the file in which an experiment's record on a device is kept."""
+    return f"{experiment}-{device_slug(device)}{'-quick' if quick else ''}.json"
 
 
 def device_slug(device: Device) -> str:

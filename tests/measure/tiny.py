@@ -20,6 +20,7 @@ from build_scripts.measure.drafting import Drafter, Proposal
 from build_scripts.measure.sampling import Sampling, draw, probabilities
 from build_scripts.measure.stopping import Limits
 from build_scripts.measure.target import Shapes, Target, random_model
+from build_scripts.measure.toy_law import law_after  # noqa: F401  (tests take it from here)
 
 VOCABULARY = 24
 SHAPES = Shapes(layers=2, width=16, ffn_width=32, heads=4, kv_heads=2, vocabulary=VOCABULARY, tied=False)
@@ -60,13 +61,6 @@ def known_texts(decoded: Decoded, prompts: Sequence[list[int]]) -> list[list[int
 
 def answers(decoded: Decoded) -> list[list[int]]:
     return [answer.tokens for answer in decoded.answers]
-
-
-def law_after(target: Target, text: Sequence[int], sampling: Sampling) -> Tensor:
-    """[V], what the target says follows `text`, by a pass over all of it."""
-    cache = target.new_cache(1, len(text))
-    logits = target.logits(target.features(torch.tensor([list(text)]), cache)[:, -1])
-    return probabilities(logits, sampling)[0]
 
 
 class ModelDrafter(Drafter):

@@ -1,0 +1,113 @@
+"""What is measured: a target with its kernel, prompts as tokens, and drafters by name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from build_scripts.measure import drafters
+from build_scripts.measure.drafting import Drafter
+from build_scripts.measure.target import Target
+
+DRAFTERS = ("context_ngram", "ngram_table", "int8_copy", "eagle_head")
+"""Those that are worth measuring; the oracle and the adversary are for the proofs."""
+
+WEIGHTS = Path(drafters.__file__).parents[1] / "weights"
+"""One file for each drafter that has weights, by its name."""
+
+NAME = "SmolLM2-135M-Instruct"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A prompt as the target reads it; part: "acceptance" or "speedup"."""
+
+    id: str
+    kind: str
+    part: str
+    tokens: tuple[int, ...]
+
+
+@dataclass
+class Subject:
+    """plain: the same weights under torch's own kernel; drafter_sha256: of the files of weights that
+    drafters read; makers: what creates each drafter."""
+
+    name: str
+    trained: bool
+    target: Target
+    kernel: str
+    plain: Target
+    ends: frozenset[int]
+    texts: Sequence[Text]
+    prompts_sha256: str
+    weights_sha256: str
+    drafter_sha256: Mapping[str, str]
+    makers: Mapping[str, Callable[[], Drafter]]
+    _made: dict[str, Drafter] = field(default_factory=dict)
+
+    @property
+    def dtype(self) -> str:
+        return str(self.target.dtype).removeprefix("torch.")
+
+    def drafter(self, name: str) -> Drafter:
+        """The drafter of that name, made once: copying the target takes seconds."""
+        if name not in self._made:
+            self._made[name] = self.makers[name]()
+        return self._made[name]
+
+    def prompts(self, kind: str, part: str) -> list[Text]:
+        return [text for text in self.texts if text.kind == kind and text.part == part]
+
+
+def load_smollm2_subject(device: str) -> Subject:
+    """SmolLM2 on "cpu" or "cuda", with the project's prompts and every drafter that there is.
+
+    NotInstalled, in one line, for what is missing.
+    """
+    from build_scripts.measure.kernels import choose
+    from build_scripts.measure.prompts import load_prompts, prompts_sha256
+    from build_scripts.measure.smollm2 import find_weights, load_chat, load_smollm2
+
+    # On a GPU half the bytes are half the time; on a CPU without matrix units bf16 does not pay.
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    plain = load_smollm2(dtype, device)
+    target, chosen = choose(plain, device)
+    chat = load_chat()
+    prompts = load_prompts()
+    return Subject(
+        name=NAME,
+        trained=True,
+        target=target,
+        kernel=chosen,
+        plain=plain,
+        ends=frozenset({chat.end}),
+        texts=[Text(p.id, p.kind, p.part, tuple(chat.prompt(p.text))) for p in prompts],
+        prompts_sha256=prompts_sha256(prompts),
+        weights_sha256=file_sha256(find_weights()),
+        drafter_sha256=_weights_of_drafters(),
+        makers=_makers(target),
+    )
+
+
+def file_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _weights_of_drafters() -> dict[str, str]:
+    return {path.stem.replace("-", "_"): file_sha256(path) for path in sorted(WEIGHTS.glob("*.npz"))}
+
+
+def _makers(target: Target) -> dict[str, Callable[[], Drafter]]:
+    known: dict[str, Callable[[], Drafter]] = {
+        "context_ngram": lambda: drafters.create("context_ngram"),
+        "ngram_table": lambda: drafters.create("ngram_table"),
+        "int8_copy": lambda: drafters.create("int8_copy", target=target),
+        "eagle_head": lambda: drafters.create("eagle_head", target=target),
+    }
+    return {name: known[name] for name in DRAFTERS if name in drafters.names()}
