@@ -362,7 +362,7 @@ def test_the_acceptance_rate_is_told_apart_from_the_engines(lesson: Lesson) -> N
 
 def rows_of(lesson: Lesson) -> list[Row]:
     block = blocks_of(lesson, Numbers)[0]
-    return [row for group in number_groups(lesson, block) for row in group.rows]
+    return [row for group in number_groups(lesson, block, Records({})) for row in group.rows]
 
 
 def kinds_of(lesson: Lesson) -> Counter[str]:
