@@ -31,7 +31,7 @@ TITLES = 26
 TITLE_LINE = 18
 COLUMN_GAP, NARROW_COLUMN_GAP = 20, 16
 LABEL_HEIGHT = 16.0
-DOUBLING_TICKS = (0.25, 0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6, 8)
+DOUBLING_TICKS = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 32)
 
 
 @dataclass(frozen=True)
@@ -98,16 +98,9 @@ def doublings(ratios: Sequence[Ratio], title: str, room: float = 0.35) -> Axis:
     """An axis of the logarithm to base 2, so that twice as fast and twice as slow are equally far."""
     low = min(0.0, *(math.log2(ratio.low) for ratio in ratios)) - room
     high = max(0.0, *(math.log2(ratio.high) for ratio in ratios)) + room
-    steps = DOUBLING_TICKS if high - low < 3 else [tick for tick in DOUBLING_TICKS if math.log2(tick).is_integer()]
+    steps = DOUBLING_TICKS if high - low < 4 else [tick for tick in DOUBLING_TICKS if math.log2(tick).is_integer()]
     ticks = [(math.log2(tick), f"{fixed(tick, 2, trim=True)}×") for tick in steps if low <= math.log2(tick) <= high]
     return Axis(low, high, ticks, title)
-
-
-def upwards(highest: float, title: str, unit: str = "") -> Axis:
-    """An axis from 0 to a little above the last tick."""
-    top, step = figures.axis_top(highest)
-    ticks = [(step * n, fixed(step * n, 2, trim=True) + unit) for n in range(int(top / step + 0.5) + 1)]
-    return Axis(0.0, top * 1.04, ticks, title)
 
 
 def grid(
@@ -119,12 +112,19 @@ def grid(
     columns: tuple[int, int],
     heights: tuple[int, int],
     guides: Sequence[Guide] = (),
+    end_room: int = 0,
 ) -> figures.Figure:
-    """The figure. columns, heights: of a panel in the wide and in the narrow layout."""
-    wide = _Sheet(len(panels), columns[0], heights[0], figures.WIDE, LEFT, RIGHT, COLUMN_GAP, _head(panels))
+    """The figure. columns, heights: of a panel in the wide and in the narrow layout.
+
+    end_room: pixels to the right of a single panel for its lines' labels, at their ends; with 0
+    they stand beside the lines, where they cover nothing.
+    """
+    head = _head(panels)
+    wide = _Sheet(len(panels), columns[0], heights[0], figures.WIDE, LEFT, RIGHT + end_room, COLUMN_GAP, head, end_room)
     small = _Sheet(
-        len(panels), columns[1], heights[1], figures.NARROW, NARROW_LEFT, NARROW_RIGHT, NARROW_COLUMN_GAP, _head(panels)
-    )
+        len(panels), columns[1], heights[1], figures.NARROW, NARROW_LEFT, NARROW_RIGHT + end_room,
+        NARROW_COLUMN_GAP, head, end_room,
+    )  # fmt: skip
     layout: dict[str, Any] = {"height": wide.height, "margin": wide.margin, "shapes": []}
     narrow: dict[str, Any] = {"height": small.height, "margin": small.margin}
     traces: list[dict[str, Any]] = []
@@ -190,6 +190,7 @@ class _Sheet:
     right: int
     gap: int
     head: int
+    end_room: int
 
     @property
     def rows(self) -> int:
@@ -325,7 +326,7 @@ def _annotations(
     if len(panels) == 1:
         notes += _line_labels(panels[0], x, y, guides, palette, sheet)
     else:
-        notes += [_guide_label(guide, x, y, palette) for guide in guides if guide.label]
+        notes += _guide_notes(guides, x, y, palette)
     return notes
 
 
@@ -343,6 +344,10 @@ def _bar_label(bar: Bar, suffix: str, palette: Palette) -> dict[str, Any]:
     return label
 
 
+def _guide_notes(guides: Sequence[Guide], x: Axis, y: Axis, palette: Palette) -> list[dict[str, Any]]:
+    return [_guide_label(guide, x, y, palette) for guide in guides if guide.label]
+
+
 def _guide_label(guide: Guide, x: Axis, y: Axis, palette: Palette) -> dict[str, Any]:
     """On the guide, in the first panel, at the end that the chart leaves free."""
     if guide.y is not None:
@@ -351,9 +356,9 @@ def _guide_label(guide: Guide, x: Axis, y: Axis, palette: Palette) -> dict[str, 
             guide.label, palette, "muted", x=x.high if right else x.low, y=guide.y,
             xanchor="right" if right else "left", yanchor="top", yshift=-3, xref="x", yref="y",
         )  # fmt: skip
-    low = max(x.low, y.low)
+    high = min(x.high, y.high)
     return figures.label(
-        guide.label, palette, "muted", x=low, y=low, xanchor="left", yanchor="bottom", xshift=22, yshift=4, xref="x", yref="y"
+        guide.label, palette, "muted", x=high, y=high, xanchor="right", yanchor="top", yshift=-30, xref="x", yref="y"
     )
 
 
@@ -372,6 +377,8 @@ def _line_labels(
         )
         for width in widths
     ]  # fmt: skip
+    if sheet.end_room:
+        return _end_labels(panel, frames[0], palette) + _guide_notes(guides, x, y, palette)
     lines = [list(zip(series.x, series.y, strict=True)) for series in panel.series]
     lines += [[(x.low, guide.y), (x.high, guide.y)] for guide in guides if guide.y is not None]
     words = [(series.label, series.colour, series.width) for series in panel.series]
@@ -390,6 +397,23 @@ def _line_labels(
             figures.label(
                 label, palette, colour, 650 if bold else 400, x=spot.x, y=spot.y, xshift=spot.dx, yshift=spot.dy,
                 xanchor=spot.xanchor, yanchor=spot.yanchor,
+            )
+        )  # fmt: skip
+    return labels
+
+
+def _end_labels(panel: Panel, frame: Frame, palette: Palette) -> list[dict[str, Any]]:
+    """Each line's label to the right of its last point, moved up where it would touch the one below."""
+    labels = []
+    free = math.inf
+    for series in sorted((one for one in panel.series if one.label and one.y), key=lambda one: one.y[-1]):
+        own = frame.y(series.y[-1])
+        place = min(own, free)
+        free = place - LABEL_HEIGHT + 2
+        labels.append(
+            figures.label(
+                series.label, palette, series.colour, 650 if series.width > 2 else 400, x=series.x[-1], y=series.y[-1],
+                xshift=9, yshift=own - place, xanchor="left", yanchor="middle",
             )
         )  # fmt: skip
     return labels

@@ -119,8 +119,8 @@ class MeasuredSpeedup(MeasuredBlock):
     chart: LineChartWords
     equal_label: PlainText
     caption: Annotated[Template, Names("cells", "wins", "equals", "losses", "best", "worst")]
-    caption_drafter: Annotated[Template, Names("best", "wins", "equals", "losses", "cells")]
-    loses: Annotated[Template, Names("cases")]
+    caption_drafter: Annotated[Template, Names("best", "wins", "equals", "cells")]
+    loses: Annotated[Template, Names("losses", "cases")]
     loses_case: Annotated[Template, Names("kind", "ks")]
     loses_none: PlainText
     table_titles: list[PlainText] = Field(min_length=2, max_length=2)

@@ -29,7 +29,7 @@ def render(block: MeasuredBatch, page: PageContext) -> Rendered:
         (panels.swatch(panels.Series([], [], [], **MEASURED)), block.measured_label),
         (panels.swatch(panels.Series([], [], [], **PREDICTED)), block.predicted_label),
     ]
-    return frame.render(block, page, BatchRecord, "batch", show, key)
+    return frame.render(block, page, BatchRecord, "batch", show, key, asks_for_cuda=True)
 
 
 def settings(record: BatchRecord) -> dict[tuple[str, int], list[BatchCell]]:

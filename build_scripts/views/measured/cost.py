@@ -48,13 +48,13 @@ def render(block: MeasuredCost, page: PageContext) -> Rendered:
             )
         return frame.Shown(charts, [], [table(block, record, page)], readouts(block, record))
 
-    return frame.render(block, page, CurveRecord, "curve", show)
+    return frame.render(block, page, CurveRecord, "curve", show, asks_for_cuda=True)
 
 
 def kernels_figure(
     block: MeasuredCost, record: CurveRecord, records: Sequence[CurveRecord], page: PageContext
 ) -> Figure:
-    """v over m for one sequence, a line for each kernel; the scale is that of all records."""
+    """v over m for one sequence, a line for each kernel; the scale counts doublings and is that of all records."""
     words = page.lesson.measured
     series = [
         _series(record, line, 1, lengths(record, line, 1), _line_name(line, record, words), index)
@@ -65,12 +65,12 @@ def kernels_figure(
     return panels.grid(
         [panels.Panel(series=series)],
         panels.Axis(0.5, longest + 0.5, _sparse(ticks, 0.7), block.kernels.x_title, _sparse(ticks, 1.4)),
-        panels.upwards(_highest(records, alone=True), block.kernels.y_title, "×"),
+        panels.doublings(_ratios(records, alone=True), block.kernels.y_title),
         page.palette,
         _alt(block.kernels.alt, series),
         (1, 1),
         HEIGHTS,
-        [panels.Guide(block.ideal_label, 1.0, "dash")],
+        [panels.Guide(block.ideal_label, 0.0, "dash")],
     )
 
 
@@ -89,9 +89,9 @@ def batches_figure(
         series.append(
             panels.Series(
                 x=[math.log2(batch) for batch, _ in points],
-                y=[ratio.value for _, ratio in points],
-                low=[ratio.low for _, ratio in points],
-                high=[ratio.high for _, ratio in points],
+                y=[math.log2(ratio.value) for _, ratio in points],
+                low=[math.log2(ratio.low) for _, ratio in points],
+                high=[math.log2(ratio.high) for _, ratio in points],
                 hover=[f"{label}, B = {batch}: {_says(ratio)}" for batch, ratio in points],
                 colour="accent" if chosen else "muted",
                 width=2.5 if chosen else 1.5,
@@ -103,12 +103,13 @@ def batches_figure(
     return panels.grid(
         [panels.Panel(series=series)],
         panels.Axis(ticks[0][0] - 0.15, ticks[-1][0] + 0.15, ticks, block.batches.x_title),
-        panels.upwards(_highest(records, alone=False), block.batches.y_title, "×"),
+        panels.doublings(_ratios(records, alone=False), block.batches.y_title),
         page.palette,
         _alt(block.batches.alt, series),
         (1, 1),
         HEIGHTS,
-        [panels.Guide(block.ideal_label, 1.0, "dash")],
+        [panels.Guide(block.ideal_label, 0.0, "dash", at="left")],
+        end_room=44,
     )
 
 
@@ -193,9 +194,9 @@ def _series(
     own = index == 0
     return panels.Series(
         x=[m for m, _ in points],
-        y=[ratio.value for _, ratio in points],
-        low=[ratio.low for _, ratio in points],
-        high=[ratio.high for _, ratio in points],
+        y=[math.log2(ratio.value) for _, ratio in points],
+        low=[math.log2(ratio.low) for _, ratio in points],
+        high=[math.log2(ratio.high) for _, ratio in points],
         hover=[f"{name}, m = {m}: {_says(ratio)}" for m, ratio in points],
         colour="accent" if own else "muted",
         dash=DASHES[index % len(DASHES)],
@@ -216,16 +217,15 @@ def _says(ratio: Ratio) -> str:
     return "1" if ratio.low == ratio.high == 1 else f"{fixed(ratio.value, 2)} ({frame.interval(ratio)})"
 
 
-def _highest(records: Sequence[CurveRecord], alone: bool) -> float:
-    found = [1.15]
+def _ratios(records: Sequence[CurveRecord], alone: bool) -> list[Ratio]:
+    """Every v that a chart of its kind shows on any device."""
+    found = [Ratio(1.0, 1.0, 1.0)]
     for record in records:
         for line in lines_beside(record) if alone else [own_line(record)]:
-            if line is None:
-                continue
-            for batch in [1] if alone else batches(record, line):
-                ratios = [verify_ratio(record, line, batch, m) for m in lengths(record, line, batch)]
-                found += [ratio.high for ratio in ratios if ratio is not None]
-    return max(found)
+            for batch in [1] if alone or line is None else batches(record, line):
+                ratios = [] if line is None else [verify_ratio(record, line, batch, m) for m in lengths(record, line, batch)]
+                found += [ratio for ratio in ratios if ratio is not None]
+    return found
 
 
 def _nearest(measured: list[int], wanted: int) -> int:

@@ -30,6 +30,9 @@ class Chart:
     figure: Figure
     caption: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "caption", unbroken(self.caption))
+
     @property
     def html(self) -> Markup:
         return chart_html(self.name, self.figure, self.title)
@@ -61,6 +64,9 @@ class Shown:
     tables: list[Table] = field(default_factory=list)
     readouts: list[Readout] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "captions", [unbroken(caption) for caption in self.captions])
+
 
 @dataclass(frozen=True)
 class DeviceLine:
@@ -81,11 +87,13 @@ def render(
     show: Callable[[R, Sequence[R], str], Shown],
     key: Sequence[tuple[Markup, str]] = (),
     beside: bool = True,
+    asks_for_cuda: bool = False,
 ) -> Rendered:
     """The block for every device that has such a record.
 
     show(record, all of them, suffix): the suffix keeps the charts' names apart; the scales should
     be those of all, so that devices can be compared. beside: whether devices stand side by side.
+    asks_for_cuda: whether it says so when no GPU was measured.
     """
     records = page.records.of(kind)
     words = page.lesson.measured
@@ -104,7 +112,7 @@ def render(
         beside=beside and len(entries) > 1,
         sentence=none_yet(words, experiment),
         command=command(experiment),
-        no_cuda=bool(records) and not any(record.device.kind == "cuda" for record in records),
+        no_cuda=asks_for_cuda and not any(record.device.kind == "cuda" for record in records),
     )
     return Rendered(html, {"figures": charts} if charts else None, charts, stylesheet=STYLESHEET)
 
@@ -185,6 +193,11 @@ def interval(ratio: Ratio, decimals: int = 2) -> str:
 def rate(value: float) -> str:
     """With as many decimals as a reader can use."""
     return fixed(value, 0 if value >= 100 else 1)
+
+
+def unbroken(words: str) -> str:
+    """No line ends within "k = 4"."""
+    return words.replace(" = ", "\u00a0=\u00a0")
 
 
 def distinct(items: Sequence[str]) -> list[str]:

@@ -86,7 +86,7 @@ def drafter_caption(block: MeasuredSpeedup, cells: list[SpeedupCell], words: Mea
     """Its best k, its counts, and every case in which it loses."""
     count = Counter(map(outcome, cells))
     said = block.caption_drafter.format(
-        best=case(best(cells), words), wins=count["faster"], equals=count["equal"], losses=count["slower"], cells=len(cells)
+        best=case(best(cells), words), wins=count["faster"], equals=count["equal"], cells=len(cells)
     )
     lost = losses(cells)
     if not lost:
@@ -98,7 +98,7 @@ def drafter_caption(block: MeasuredSpeedup, cells: list[SpeedupCell], words: Mea
         for kind in frame.distinct([cell.kind for cell in cells])
         if any(cell.kind == kind for cell in lost)
     ]
-    return f"{said} {block.loses.format(cases='; '.join(cases))}"
+    return f"{said} {block.loses.format(losses=len(lost), cases='; '.join(cases))}"
 
 
 def table(block: MeasuredSpeedup, record: SpeedupRecord, page: PageContext) -> frame.Table:
