@@ -2,19 +2,22 @@
 
 A trace needs two runs of the same prompt. One is watched: `Tracer` keeps the numbers that
 decided each token. The other is only timed: looking at 50,000 probabilities a position would
-cool the caches that the next pass needs, and be part of the rhythm. Both must do the same.
+cool the caches that the next pass needs, and so become part of the rhythm. Both must do the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from build_scripts.measure.decoding import Decoded, Round
+from build_scripts.measure.decoding import Decoded, Round, decode_plain, decode_speculative
+from build_scripts.measure.drafting import Drafter
 from build_scripts.measure.rejection import residual
 from build_scripts.measure.sampling import Sampling, probabilities
+from build_scripts.measure.stopping import Limits, Reason
+from build_scripts.measure.target import Target
 from build_scripts.records.trace import (
     LIKELIEST,
     Control,
@@ -55,16 +58,20 @@ class SeenRound:
     residual: Seen | None
     rest: float
 
+    @property
+    def accepted(self) -> int:
+        return sum(draft.accepted is True for draft in self.drafts)
 
-@dataclass
-class Tracer:
-    """Watches the decoding of one prompt: `decode_speculative(…, watch=Tracer(sampling))`."""
 
-    sampling: Sampling
-    rounds: list[SeenRound] = field(default_factory=list)
-
-    def __call__(self, round_: Round) -> None:
-        self.rounds.append(look(round_, self.sampling))
+def watched(
+    target: Target, drafter: Drafter, prompt: Sequence[int], k: int, limits: Limits, sampling: Sampling, seed: int
+) -> list[SeenRound]:
+    """Decode one prompt and say of each round what decided it."""
+    rounds: list[SeenRound] = []
+    decode_speculative(
+        target, drafter, [prompt], k, limits, sampling, seed, watch=lambda seen: rounds.append(look(seen, sampling))
+    )
+    return rounds
 
 
 def look(round_: Round, sampling: Sampling) -> SeenRound:
@@ -123,6 +130,60 @@ def likeliest(law: Tensor) -> Seen:
 # --- times -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Timed:
+    """A run that was only timed. laps: as `Decoded` has them; rounds: how many drafts each had, and
+    how many of them stood; none where decoding was plain."""
+
+    tokens: list[int]
+    reason: Reason
+    discarded: int
+    laps: list[tuple[str, float]]
+    rounds: list[tuple[int, int]]
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """By phase."""
+        seconds: dict[str, float] = {}
+        for phase, lap in self.laps:
+            seconds[phase] = seconds.get(phase, 0.0) + lap
+        return seconds
+
+    @property
+    def decode_ms(self) -> float:
+        """What came after the pass over the prompt."""
+        return 1000 * sum(seconds for phase, seconds in self.laps if phase != "prefill")
+
+
+def timed_plain(target: Target, prompt: Sequence[int], limits: Limits, sampling: Sampling, seed: int) -> Timed:
+    return _timed(decode_plain(target, [prompt], limits, sampling, seed), [])
+
+
+def timed_speculative(
+    target: Target, drafter: Drafter, prompt: Sequence[int], k: int, limits: Limits, sampling: Sampling, seed: int
+) -> Timed:
+    rounds: list[tuple[int, int]] = []
+
+    def count(round_: Round) -> None:
+        rounds.append((int(round_.proposal.counts[0]), int(round_.verdict.accepted[0])))
+
+    return _timed(decode_speculative(target, drafter, [prompt], k, limits, sampling, seed, watch=count), rounds)
+
+
+def _timed(decoded: Decoded, rounds: list[tuple[int, int]]) -> Timed:
+    answer = decoded.answers[0]
+    return Timed(answer.tokens, answer.reason, answer.counts.discarded, decoded.laps, rounds)
+
+
+def median_run(runs: Sequence[Timed]) -> Timed:
+    """The one with the median time, of an odd number of runs that did the same. ValueError where
+    they did not."""
+    assert len(runs) % 2, "the median of an even number of runs is none of them"
+    if any((run.tokens, run.rounds) != (runs[0].tokens, runs[0].rounds) for run in runs):
+        raise ValueError("repeats of one run wrote different texts")
+    return sorted(runs, key=lambda run: run.decode_ms)[len(runs) // 2]
+
+
 def round_times(laps: Iterable[tuple[str, float]]) -> list[Milliseconds]:
     """The laps of `decode_speculative`, round by round: each drafts twice, at its start and, when
     the drafter learns what was committed, at its end."""
@@ -151,17 +212,6 @@ def token_times(laps: Iterable[tuple[str, float]]) -> list[float]:
     return [round(ms, 3) for ms in times]
 
 
-def decode_ms(decoded: Decoded) -> float:
-    """What came after the pass over the prompt."""
-    return 1000 * sum(seconds for phase, seconds in decoded.laps if phase != "prefill")
-
-
-def median_run(runs: Sequence[Decoded]) -> Decoded:
-    """The one with the median time, of an odd number of runs."""
-    assert len(runs) % 2, "the median of an even number of runs is none of them"
-    return sorted(runs, key=decode_ms)[len(runs) // 2]
-
-
 # --- putting it together -----------------------------------------------------------------------
 
 
@@ -182,33 +232,30 @@ class Words:
         return Vocabulary(ids=list(self._places), texts=[self._text(token) for token in self._places])
 
 
-def plain_run(timed: Decoded, words: Words) -> PlainRun:
-    answer = timed.answers[0]
+def plain_run(timed: Timed, words: Words) -> PlainRun:
     return PlainRun(
         prefill_ms=round(1000 * timed.seconds["prefill"], 3),
-        tokens=[words.place(token) for token in answer.tokens],
+        tokens=[words.place(token) for token in timed.tokens],
         ms=token_times(timed.laps),
-        end=answer.reason,
+        end=timed.reason,
     )
 
 
-def speculative_run(timed: Decoded, seen: Sequence[SeenRound], words: Words) -> SpeculativeRun:
-    """The rounds that were seen at the times that were timed. ValueError where the two runs did not
+def speculative_run(timed: Timed, seen: Sequence[SeenRound], words: Words) -> SpeculativeRun:
+    """The rounds that were seen, at the times that were timed. ValueError where the two runs did not
     do the same."""
-    answer = timed.answers[0]
     times = round_times(timed.laps)
-    if len(times) != len(seen):
-        raise ValueError(f"the timed run took {len(times)} rounds, and the watched one {len(seen)}")
-    first = answer.tokens[0]
+    if timed.rounds != [(len(entry.drafts), entry.accepted) for entry in seen]:
+        raise ValueError("the watched run went through other rounds than the timed one")
     run = SpeculativeRun(
         prefill_ms=round(1000 * timed.seconds["prefill"], 3),
         reset_ms=round(1000 * timed.seconds["reset"], 3),
-        first=words.place(first),
-        rounds=[_round(entry, ms, words) for entry, ms in zip(seen, times)],
-        discarded=answer.counts.discarded,
-        end=answer.reason,
+        first=words.place(timed.tokens[0]),
+        rounds=[_round(entry, ms, words) for entry, ms in zip(seen, times, strict=True)],
+        discarded=timed.discarded,
+        end=timed.reason,
     )
-    if run.tokens != [words.place(token) for token in answer.tokens]:
+    if run.tokens != [words.place(token) for token in timed.tokens]:
         raise ValueError("the watched run wrote another text than the timed one")
     return run
 
