@@ -68,6 +68,7 @@ def a_trace(temperature: float) -> dict[str, Any]:
         "schema_version": 1,
         "id": "chat-model-k2-t1" if warm else "chat-model-k2",
         **ABOUT,
+        "drafter_sha256": None,
         "target": "Tiny",
         "drafter": "model",
         "k": 2,

@@ -61,12 +61,16 @@ class Chat:
         """The text of an answer, without control tokens."""
         return self.tokenizer.decode(tokens, skip_special_tokens=True)
 
+    def token_name(self, token: int) -> str:
+        """As the tokenizer lists it: <|im_end|>, or letters that stand for bytes."""
+        return str(self.tokenizer.id_to_token(token))
+
     def token_bytes(self, token: int) -> bytes | None:
         """What one token adds to the text, which may be a part of a character; None for a control
         token."""
         if token in self.tokenizer.get_added_tokens_decoder():
             return None
-        return bytes(_BYTE_OF[letter] for letter in self.tokenizer.id_to_token(token))
+        return bytes(_BYTE_OF[letter] for letter in self.token_name(token))
 
 
 def load_smollm2(

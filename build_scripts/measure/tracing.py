@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
+from build_scripts.measure.counts import Counts
 from build_scripts.measure.decoding import Decoded, Round, decode_plain, decode_speculative
 from build_scripts.measure.drafting import Drafter
 from build_scripts.measure.rejection import residual
@@ -121,6 +122,16 @@ def _share(laws: Tensor, place: int, token: int) -> float:
     return min(1.0, float(laws[place, token]))  # rounding may leave a hair more
 
 
+def lighter(seen: SeenRound) -> SeenRound:
+    """Without what the rule never looked at: beyond the first miss only the likeliest token of each
+    law stays."""
+
+    def cut(laws: list[Seen]) -> list[Seen]:
+        return [law if place <= seen.accepted else law[:1] for place, law in enumerate(laws)]
+
+    return replace(seen, target=cut(seen.target), draft=None if seen.draft is None else cut(seen.draft))
+
+
 def likeliest(law: Tensor) -> Seen:
     """The tokens of largest probability, those of probability 0 left out; law: [V]."""
     shares, tokens = law.topk(min(LIKELIEST, len(law)))
@@ -132,12 +143,12 @@ def likeliest(law: Tensor) -> Seen:
 
 @dataclass(frozen=True)
 class Timed:
-    """A run that was only timed. laps: as `Decoded` has them; rounds: how many drafts each had, and
-    how many of them stood; none where decoding was plain."""
+    """A run that was only timed. counts, laps: as the decoding gave them; rounds: how many drafts
+    each had, and how many of them stood; none where decoding was plain."""
 
     tokens: list[int]
     reason: Reason
-    discarded: int
+    counts: Counts
     laps: list[tuple[str, float]]
     rounds: list[tuple[int, int]]
 
@@ -172,7 +183,7 @@ def timed_speculative(
 
 def _timed(decoded: Decoded, rounds: list[tuple[int, int]]) -> Timed:
     answer = decoded.answers[0]
-    return Timed(answer.tokens, answer.reason, answer.counts.discarded, decoded.laps, rounds)
+    return Timed(answer.tokens, answer.reason, answer.counts, decoded.laps, rounds)
 
 
 def median_run(runs: Sequence[Timed]) -> Timed:
@@ -252,7 +263,7 @@ def speculative_run(timed: Timed, seen: Sequence[SeenRound], words: Words) -> Sp
         reset_ms=round(1000 * timed.seconds["reset"], 3),
         first=words.place(timed.tokens[0]),
         rounds=[_round(entry, ms, words) for entry, ms in zip(seen, times, strict=True)],
-        discarded=timed.discarded,
+        discarded=timed.counts.discarded,
         end=timed.reason,
     )
     if run.tokens != [words.place(token) for token in timed.tokens]:
@@ -263,7 +274,7 @@ def speculative_run(timed: Timed, seen: Sequence[SeenRound], words: Words) -> Sp
 def _round(seen: SeenRound, ms: Milliseconds, words: Words) -> TraceRound:
     missed = seen.residual is not None
     return TraceRound(
-        drafts=[_draft(entry, words) for entry in seen.drafts],
+        drafts=[rounded(entry, words) for entry in seen.drafts],
         token=words.place(seen.token),
         kind="plain" if not seen.drafts else "recovered" if missed else "bonus",
         u=None if seen.u is None else short(seen.u),
@@ -274,7 +285,7 @@ def _round(seen: SeenRound, ms: Milliseconds, words: Words) -> TraceRound:
     )
 
 
-def _draft(seen: SeenDraft, words: Words) -> Draft:
+def rounded(seen: SeenDraft, words: Words) -> Draft:
     """With as many digits as the decision needs."""
     place = words.place(seen.token)
     if seen.u is None:

@@ -12,6 +12,7 @@ of several repeats the one with the median time.
 from __future__ import annotations
 
 import codecs
+import gzip
 import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -128,7 +129,8 @@ class Milliseconds(Strict):
 class TraceRound(Strict):
     """target: the target's law at each drafted position and at the one after; draft: the drafter's
     at each drafted position, None for a drafter without one, whose drafts had probability 1. Both
-    are those that tokens are drawn from; when greedy, those of the models at temperature 1.
+    are those that tokens are drawn from; when greedy, those of the models at temperature 1. A law
+    beyond the first miss, at which the rule never looked, may be cut to its likeliest token.
     token: the target's own, after the accepted drafts; u: the draw it came by, None when greedy.
     """
 
@@ -221,8 +223,8 @@ class SpeculativeRun(Strict):
 
 
 class Trace(Strict):
-    """commit: of the code that ran; clean: whether the files were those of the commit; prompt_tokens:
-    of the whole prompt, chat template included; same_tokens: whether speculation gave the tokens of
+    """commit: of the code that ran; clean: whether the files were those of the commit; drafter_sha256:
+    of the weights that the drafter read, None where it reads none; prompt_tokens: of the whole prompt, chat template included; same_tokens: whether speculation gave the tokens of
     plain decoding, which it must when greedy; None when drawn at random."""
 
     schema_version: Literal[1]
@@ -238,6 +240,7 @@ class Trace(Strict):
     date: Moment
     command: Name
     weights_sha256: Hash
+    drafter_sha256: Hash | None
     target: Name
     drafter: Name
     k: int = Field(ge=1)
@@ -309,6 +312,11 @@ class Trace(Strict):
             first=1,
             discarded=self.speculative.discarded,
         )
+
+    @property
+    def sent_bytes(self) -> int:
+        """What it weighs on its way to a reader."""
+        return len(gzip.compress(self.model_dump_json().encode(), 6))
 
     @property
     def factor(self) -> float:

@@ -11,16 +11,20 @@ from dataclasses import replace
 
 import pytest
 
-from build_scripts.measure.drafting import Drafter
-from build_scripts.measure.sampling import GREEDY, Sampling
-from build_scripts.measure.stopping import Limits
-from build_scripts.measure.tracing import (
+torch = pytest.importorskip("torch", reason="measuring needs torch: install the extra [measure]")
+
+from build_scripts.measure.counts import Counts  # noqa: E402
+from build_scripts.measure.drafting import Drafter  # noqa: E402
+from build_scripts.measure.sampling import GREEDY, Sampling  # noqa: E402
+from build_scripts.measure.stopping import Limits  # noqa: E402
+from build_scripts.measure.tracing import (  # noqa: E402
     SeenRound,
     Timed,
     Words,
     median_run,
     plain_run,
     round_times,
+    rounded,
     short,
     speculative_run,
     timed_plain,
@@ -28,8 +32,7 @@ from build_scripts.measure.tracing import (
     token_times,
     watched,
 )
-from build_scripts.measure.tracing import _draft as written_draft
-from tiny import VOCABULARY, ModelDrafter, law_after, make_drafter, some_prompts, tiny_target
+from tests.measure.tiny import VOCABULARY, ModelDrafter, law_after, make_drafter, some_prompts, tiny_target  # noqa: E402
 
 TARGET = tiny_target()
 PROMPT = some_prompts(1)[0]
@@ -181,7 +184,7 @@ def test_every_millisecond_of_a_run_is_in_its_rounds() -> None:
 
 
 def test_the_run_in_the_trace_is_the_median_one() -> None:
-    run = Timed([1, 2], "cap", 0, [("prefill", 9.0), ("decode", 0.03)], [])
+    run = Timed([1, 2], "cap", Counts.zero(0), [("prefill", 9.0), ("decode", 0.03)], [])
     slow, fast = (replace(run, laps=[("prefill", 1.0), ("decode", s)]) for s in (0.05, 0.01))
     assert median_run([slow, run, fast]) is run
 
@@ -206,7 +209,7 @@ def test_rounding_never_turns_a_decision() -> None:
         close = replace(draft, u=math.nextafter(edge, 0.0 if draft.accepted else 1.0))
         if (close.u * close.q < close.p) != close.accepted:
             continue  # the product was rounded: such a draw would have had the other verdict
-        written = written_draft(close, Words(str))
+        written = rounded(close, Words(str))
         assert (written.u * written.q < written.p) == written.accepted == close.accepted
         checked += 1
     assert checked > 50
