@@ -1,4 +1,4 @@
-"""lesson.yaml -> the files that MkDocs reads: a Markdown page for each page, charts as JSON.
+"""lesson.yaml and the records -> the files that MkDocs reads: Markdown pages, charts as JSON.
 
 Nothing is written before everything is rendered, so a fault leaves the last good files.
 """
@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from build_scripts.records.store import Records, load_records
 from build_scripts.render.palette import read_palette
 from build_scripts.render.richtext import RichTextRenderer
 from build_scripts.write import write_all
@@ -24,6 +25,8 @@ from build_scripts.views.base import PageContext, Rendered
 
 TEMPLATES = Path(__file__).parent / "templates"
 STYLESHEET = "assets/lesson/lesson.css"
+MEASUREMENTS = "measurements"
+"""Where below docs/ the records lie."""
 MARK = "generated_from"
 """Stands in every generated file, so that none that was written by hand is ever removed."""
 
@@ -31,15 +34,17 @@ MARK = "generated_from"
 def build_site_sources(spec_path: Path, docs_dir: Path) -> list[Path]:
     """Build the pages and charts of `spec_path` into `docs_dir`; return the files that changed.
 
-    Raises SpecError, with every fault, when the lesson is not valid; then no file is touched.
+    Raises SpecError when the lesson is not valid, and RecordError when a record is not, each with
+    every fault; then no file is touched.
     """
     lesson = load_lesson(spec_path)
-    files = render_lesson(lesson, docs_dir / STYLESHEET)
+    records = load_records(docs_dir / MEASUREMENTS)
+    files = render_lesson(lesson, docs_dir / STYLESHEET, records)
     return write_all(docs_dir, files, owned=["*.md", "charts/*.json"], mark=MARK)
 
 
-def render_lesson(lesson: Lesson, stylesheet: Path) -> dict[str, str]:
-    """Every generated file of the lesson, as relative path -> text."""
+def render_lesson(lesson: Lesson, stylesheet: Path, records: Records) -> dict[str, str]:
+    """Every generated file of the lesson, as relative path -> text; measured figures are drawn from the records."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
@@ -57,6 +62,7 @@ def render_lesson(lesson: Lesson, stylesheet: Path) -> dict[str, str]:
             lesson=lesson, labels=lesson.labels, rich=rich.block, rich_inline=rich.inline, **variables
         ),
         palette=read_palette(stylesheet),
+        records=records,
     )
     files: dict[str, str] = {}
     for page in lesson.pages:
@@ -88,6 +94,7 @@ def _render_page(page: Page, context: PageContext, environment: Environment, fil
         rich=context.rich,
         rich_inline=context.rich_inline,
         settings=settings,
+        styles=sorted({view.stylesheet for view in everything if view.stylesheet}),
     )
 
 

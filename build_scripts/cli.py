@@ -82,12 +82,16 @@ def _check(options: argparse.Namespace) -> int:
 
 def _build(options: argparse.Namespace) -> int:
     from build_scripts.build import build_site_sources
+    from build_scripts.records.store import RecordError
     from build_scripts.spec import SpecError
 
     try:
         changed = build_site_sources(options.file, options.docs)
     except SpecError as error:
         return _print_faults(error)
+    except RecordError as error:
+        print(error, file=sys.stderr)
+        return FAULTS
     print(f"{options.file}: {len(changed)} files changed in {options.docs}")
     return 0
 

@@ -1,7 +1,7 @@
 """The hook that mkdocs.yml names: it builds the generated pages before MkDocs reads docs/.
 
-It holds no logic of the lesson. Under `mkdocs build` a fault in lesson.yaml ends the build
-with its lines. Under `mkdocs serve` the last good pages stay, with the faults on top of
+It holds no logic of the lesson. Under `mkdocs build` a fault in lesson.yaml or in a record ends
+the build with its lines. Under `mkdocs serve` the last good pages stay, with the faults on top of
 each, and the next good save takes them away.
 """
 
@@ -19,11 +19,12 @@ from mkdocs.structure.files import File
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # MkDocs loads a hook by its path alone
 
-from build_scripts.build import build_site_sources  # noqa: E402
+from build_scripts.build import MEASUREMENTS, build_site_sources  # noqa: E402
+from build_scripts.records.store import RecordError  # noqa: E402
 from build_scripts.spec import SpecError  # noqa: E402
 
 SPEC_FILE = "lesson.yaml"
-PANEL_TITLE = f"{SPEC_FILE} does not build. Behind this is the last good page; the next good save brings the new one."
+PANEL_TITLE = "This does not build. Behind this is the last good page; the next good save brings the new one."
 
 _serving = False
 _faults: list[str] = []
@@ -40,11 +41,12 @@ def on_config(config: Any) -> Any:
     spec = Path(os.path.relpath(root / SPEC_FILE))
     _faults.clear()
     try:
-        build_site_sources(spec, Path(config.docs_dir))
-    except SpecError as error:
-        lines = [str(fault) for fault in error.faults]
+        build_site_sources(spec, Path(os.path.relpath(config.docs_dir)))
+    except (SpecError, RecordError) as error:
+        where = SPEC_FILE if isinstance(error, SpecError) else MEASUREMENTS
+        lines = str(error).splitlines()
         if not _serving:
-            raise PluginError("\n".join([f"{SPEC_FILE} has faults; nothing was written.", *lines])) from None
+            raise PluginError("\n".join([f"{where} has faults; nothing was written.", *lines])) from None
         _faults.extend(lines)
         for line in lines:
             print(line, file=sys.stderr)
@@ -80,7 +82,7 @@ def on_serve(server: Any, *, config: Any, builder: Any) -> Any:
     """Watch what is written by hand only, so that writing the pages starts no second build."""
     server.unwatch(config.docs_dir)
     server.watch(str(Path(config.config_file_path).parent / SPEC_FILE))
-    for name in ("assets", "measurements"):
+    for name in ("assets", MEASUREMENTS):
         folder = Path(config.docs_dir) / name
         if folder.is_dir():
             server.watch(str(folder))

@@ -35,7 +35,7 @@ SCRIPTS = [
     "charts.js",
     "views/curve_labels.js",
     "views/curves.js",
-    "views/published.js",
+    "views/figures.js",
 ]
 PLOTLY = "plotly-cartesian.min.js"
 SPAN = (1, 12)

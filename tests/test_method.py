@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from build_scripts.build import render_lesson
+from build_scripts.records.store import Records
 from build_scripts.model.readings import latency_ratio
 from build_scripts.model.roofline import arithmetic_ms, weight_read_ms
 from build_scripts.model.sampling import acceptance_probability, output_law, residual
@@ -56,7 +57,7 @@ def lesson() -> Lesson:
 @pytest.fixture(scope="module")
 def files(lesson: Lesson) -> dict[str, str]:
     """Every page as it is written, by name."""
-    return render_lesson(lesson, STYLESHEET)
+    return render_lesson(lesson, STYLESHEET, Records({}))
 
 
 @pytest.fixture(scope="module")
@@ -361,7 +362,7 @@ def test_the_acceptance_rate_is_told_apart_from_the_engines(lesson: Lesson) -> N
 
 def rows_of(lesson: Lesson) -> list[Row]:
     block = blocks_of(lesson, Numbers)[0]
-    return [row for group in number_groups(lesson, block) for row in group.rows]
+    return [row for group in number_groups(lesson, block, Records({})) for row in group.rows]
 
 
 def kinds_of(lesson: Lesson) -> Counter[str]:

@@ -182,7 +182,7 @@ def test_the_table_has_the_latencies_and_their_ratio(context: PageContext, bench
 def test_the_source_is_linked_and_the_figure_is_its_own_file(context: PageContext, benchmark: PublishedBenchmark) -> None:
     rendered = published_benchmark.render(benchmark, context)
     assert 'href="https://blog.vllm.ai/2024/10/17/spec-decode.html"' in rendered.html
-    assert rendered.charts == {benchmark.id: rendered.data["figure"]}
+    assert rendered.charts == rendered.data["figures"] == {benchmark.id: published_benchmark.figure(benchmark, context.palette)}
 
 
 def test_one_panel_and_three_are_drawn_too(benchmark: PublishedBenchmark, palette: Palette) -> None:

@@ -36,6 +36,10 @@ class Records:
                     found[key] = record
         return [found[key] for key in sorted(found, key=lambda key: (key[0] != "cpu", key))]
 
+    def file_of(self, record: Record) -> str:
+        """The name of the file that the record was read from. StopIteration for another's record."""
+        return next(name for name, own in self.files.items() if own is record)
+
 
 def load_records(folder: Path) -> Records:
     """Every record in `folder`; none where there is no such folder. RecordError with every fault."""

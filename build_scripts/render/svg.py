@@ -1,7 +1,7 @@
 """A figure of `figures.py` as a static picture: an SVG string, the same for the same figure.
 
-It draws the part of Plotly's format that the lesson uses: scatter lines and markers, bars
-with error bars, linear and log axes with given ticks, straight lines and rectangles,
+It draws the part of Plotly's format that the lesson uses: scatter lines and markers, bars,
+error bars, linear and log axes with given ticks, straight lines and rectangles,
 annotations. A chart is drawn at two widths with text of its real size, since a picture
 that is scaled down to a phone cannot be read. Colours name the stylesheet's custom
 properties, so the picture follows the page into the dark.
@@ -162,14 +162,16 @@ class _Drawing:
         if "lines" in mode and len(points) > 1:
             path = "M" + "L".join(f"{_px(a)} {_px(b)}" for a, b in points)
             elements.append(f'<path d="{path}" fill="none" {self._stroke(trace["line"])} stroke-linejoin="round"/>')
+        if error := trace.get("error_y"):
+            line = {"color": error["color"], "width": error["thickness"]}
+            for index, (place, value) in enumerate(zip(trace["x"], trace["y"], strict=True)):
+                elements += self._interval(x.at(place), y, value, error, index, line)
         if "markers" in mode:
             marker = trace["marker"]
             outline = self._stroke(marker["line"]) if marker.get("line", {}).get("width") else ""
             for a, b in points:
-                elements.append(
-                    f'<circle cx="{_px(a)}" cy="{_px(b)}" r="{_px(marker["size"] / 2)}" '
-                    f'fill="{self._colour(marker["color"])}" {outline}/>'
-                )
+                shape = symbol_element(marker.get("symbol", "circle"), a, b, marker["size"] / 2)
+                elements.append(f'<{shape} fill="{self._colour(marker["color"])}" {outline}/>')
         return elements
 
     def _bars(self, trace: Mapping[str, Any], x: _Axis, y: _Axis) -> list[str]:
@@ -185,13 +187,21 @@ class _Drawing:
                 f"{self._stroke(outline)}/>"
             )
             if error:
-                high = y.at(value + error["array"][index])
-                low = y.at(value - error.get("arrayminus", error["array"])[index])
-                middle, cap = (left + right) / 2, error["width"]
                 line = {"color": error["color"], "width": error["thickness"]}
-                elements.append(self._line(middle, low, middle, high, line))
-                elements.extend(self._line(middle - cap, end, middle + cap, end, line) for end in (low, high))
+                elements += self._interval((left + right) / 2, y, value, error, index, line)
         return elements
+
+    def _interval(
+        self, middle: float, y: _Axis, value: float, error: Mapping[str, Any], index: int, line: Mapping[str, Any]
+    ) -> list[str]:
+        """An error bar: a stroke from one end of the interval to the other, and a cap on each."""
+        high = y.at(value + error["array"][index])
+        low = y.at(value - error.get("arrayminus", error["array"])[index])
+        cap = error["width"]
+        return [
+            self._line(middle, low, middle, high, line),
+            *(self._line(middle - cap, end, middle + cap, end, line) for end in (low, high)),
+        ]
 
     def _shape(self, shape: Mapping[str, Any]) -> str:
         x0, x1 = (self._along(shape, "x", shape[end]) for end in ("x0", "x1"))
@@ -282,6 +292,19 @@ class _Drawing:
         if variable is not None:
             return f"var({variable},{colour})"
         return "none" if colour.replace(" ", "") == "rgba(0,0,0,0)" else html.escape(colour)
+
+
+def symbol_element(symbol: str, x: float, y: float, r: float) -> str:
+    """A marker's element, without its paint. Plotly's symbols of one size cover about the same area."""
+    if symbol == "square":
+        return f'rect x="{_px(x - r)}" y="{_px(y - r)}" width="{_px(2 * r)}" height="{_px(2 * r)}"'
+    corners = {
+        "diamond": [(0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)],
+        "triangle-up": [(0, -1.15), (1.15, 0.85), (-1.15, 0.85)],
+    }.get(symbol)
+    if corners is None:
+        return f'circle cx="{_px(x)}" cy="{_px(y)}" r="{_px(r)}"'
+    return f'path d="M{"L".join(f"{_px(x + a * r)} {_px(y + b * r)}" for a, b in corners)}Z"'
 
 
 def _item(value: Any, index: int) -> Any:

@@ -3,70 +3,54 @@
 The classes check types, ranges and shapes. What needs two places at once (an id
 that is cited elsewhere, an answer that must be one of the options) is in
 `checks.py`. Units stand in the field names: `target_ms`, `bandwidth_tbps`.
-
-`RichText` is Markdown with the additions of `richtext.py`; `Template` is plain
-text with {names} that a view fills in.
+The blocks that show measurements are in `measured.py`.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, Union
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
-
-class Marker:
-    """Tags a text field so that the checks and the renderer can find every one of its kind."""
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-
-
-class Names:
-    """The {names} that a template may use: those that its view fills in."""
-
-    def __init__(self, *names: str) -> None:
-        self.names = names
-
-
-RICH = Marker("rich text")
-TEMPLATE = Marker("template")
-LATEX = Marker("LaTeX")
-SOURCE = Marker("the id of a source")
-TERM = Marker("the id of a term")
-URL = Marker("an address")
-
-PlainText = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-RichText = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True), RICH]
-Template = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True), TEMPLATE]
-"""`Annotated[Template, Names("ms")]` where the names are known; braces that are text are doubled."""
-Latex = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True), LATEX]
-Id = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$")]
-SourceId = Annotated[Id, SOURCE]
-TermId = Annotated[Id, TERM]
-Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+"), URL]
-Positive = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
-Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-
-Kind = Literal["assumed", "computed", "measured", "published"]
-"""Where a number comes from. The page says it beside every number."""
-
-Role = Literal["context", "draft", "accepted", "rejected", "target"]
-"""One role, one colour, one mark; `target` is also the recovered and the bonus word."""
-
-Readout = Literal[
-    "expected_tokens", "round_ms", "tpot_ms", "throughput_tps", "speedup", "verdict",
-    "best_draft_tokens", "break_even_acceptance", "operations_factor", "burst_gap_ms",
-]  # fmt: skip
-"""The names of the model's results, the same in the CLI, the page and the hash."""
-
-ParameterName = Literal["acceptance", "draft_tokens", "target_ms", "draft_ms", "bonus"]
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
+from build_scripts.spec.measured import (
+    MeasuredAcceptance,
+    MeasuredBatch,
+    MeasuredCard,
+    MeasuredCost,
+    MeasuredLossless,
+    MeasuredPeers,
+    MeasuredPrediction,
+    MeasuredPresets,
+    MeasuredRecords,
+    MeasuredSpeedup,
+    MeasuredWords,
+)
+from build_scripts.spec.types import (
+    LATEX as LATEX,
+    RICH as RICH,
+    SOURCE as SOURCE,
+    TEMPLATE as TEMPLATE,
+    TERM as TERM,
+    URL as URL,
+    Id,
+    Kind,
+    Latex,
+    Marker as Marker,
+    Names,
+    NonNegative,
+    ParameterName as ParameterName,
+    PlainText,
+    Positive,
+    Probability,
+    Readout,
+    RichText,
+    Role,
+    SourceId,
+    Strict,
+    Template,
+    TermId,
+    Url,
+)
 
 # --- the lesson's identity -------------------------------------------------------------
 
@@ -416,6 +400,7 @@ class Calculator(Strict):
     assumptions_title: PlainText
     assumptions: list[RichText] = Field(min_length=1)
     presets: list[Preset]
+    measured_presets: MeasuredPresets | None = None
     charts: list[ChartWords] = Field(min_length=1)
     labels: CalculatorLabels
     caption: RichText
@@ -739,6 +724,7 @@ class NumberGroups(Strict):
     headlines: PlainText
     results: PlainText
     traces: PlainText
+    measured: PlainText
 
 
 class NumberUnits(Strict):
@@ -779,6 +765,8 @@ class NumbersLabels(Strict):
     trace_expected: Annotated[Template, Names("trace")]
     trace_from_first: Annotated[Template, Names("trace")]
     trace_from_rate: Annotated[Template, Names("trace")]
+    measured: Annotated[Template, Names("what", "where")]
+    """A measured number: what it is and what it was measured on; its record is its source."""
 
 
 DerivedNumber = Literal["expected_without_bonus", "pass_parts", "latency_ratio", "engine_rate"]
@@ -800,6 +788,8 @@ Block = Annotated[
     Union[
         Prose, Terms, Note, BaselineStrip, StepDiagram, Calculator, Cards, PublishedBenchmark,
         PublishedResults, Quiz, Summary, Formula, AcceptanceTraces, Glossary, Sources, Numbers,
+        MeasuredCost, MeasuredAcceptance, MeasuredSpeedup, MeasuredPrediction, MeasuredBatch,
+        MeasuredLossless, MeasuredPeers, MeasuredRecords, MeasuredCard,
     ],
     Field(discriminator="view"),
 ]  # fmt: skip
@@ -859,6 +849,7 @@ class Lesson(Strict):
     next: Neighbour | None = None
     video: Video | None = None
     labels: Labels
+    measured: MeasuredWords
     parameters: Parameters
     terms: list[Term]
     pages: list[Page] = Field(min_length=1)

@@ -22,6 +22,15 @@ from build_scripts.views import (
     terms,
 )
 from build_scripts.views.base import PageContext, Rendered
+from build_scripts.views.measured import acceptance as measured_acceptance
+from build_scripts.views.measured import batch as measured_batch
+from build_scripts.views.measured import card as measured_card
+from build_scripts.views.measured import cost as measured_cost
+from build_scripts.views.measured import lossless as measured_lossless
+from build_scripts.views.measured import peers as measured_peers
+from build_scripts.views.measured import prediction as measured_prediction
+from build_scripts.views.measured import provenance as measured_provenance
+from build_scripts.views.measured import speedup as measured_speedup
 
 VIEWS: dict[str, Callable[[Any, PageContext], Rendered]] = {
     "prose": prose.render_prose,
@@ -40,4 +49,13 @@ VIEWS: dict[str, Callable[[Any, PageContext], Rendered]] = {
     "glossary": glossary.render,
     "sources": sources.render,
     "numbers": numbers_table.render,
+    "measured-cost": measured_cost.render,
+    "measured-acceptance": measured_acceptance.render,
+    "measured-speedup": measured_speedup.render,
+    "measured-prediction": measured_prediction.render,
+    "measured-batch": measured_batch.render,
+    "measured-lossless": measured_lossless.render,
+    "measured-peers": measured_peers.render,
+    "measured-records": measured_provenance.render,
+    "measured-card": measured_card.render,
 }

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from build_scripts.records.store import Records
+
 if TYPE_CHECKING:
     from build_scripts.render.palette import Palette
     from build_scripts.spec.schema import Lesson
@@ -28,6 +30,8 @@ class Rendered:
     parameters: list[dict[str, Any]] = field(default_factory=list)
     """Entries that the view adds to the page's table of parameters (state.js): its own
     choices, such as the step that a diagram shows, which the address restores too."""
+    stylesheet: str | None = None
+    """A stylesheet that only pages with this view load, below docs/."""
 
 
 @dataclass(frozen=True)
@@ -43,3 +47,5 @@ class PageContext:
     template: Callable[..., str]
     """template(name, **variables) -> HTML, from templates/views/."""
     palette: Palette
+    records: Records = Records({})
+    """What was measured."""

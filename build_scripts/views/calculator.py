@@ -13,6 +13,8 @@ from build_scripts.spec.schema import Calculator, CalculatorLabels, Lesson
 from build_scripts.views import curves
 from build_scripts.views.base import PageContext, Rendered
 from build_scripts.views.curve_tables import render_tables
+from build_scripts.views.measured.frame import drafter_name
+from build_scripts.views.measured.presets import measured_presets, preset_text
 
 SLIDERS = ("acceptance", "draft_tokens", "target_ms", "draft_ms")
 
@@ -39,10 +41,21 @@ def render(block: Calculator, page: PageContext) -> Rendered:
     terms = polynomial(acceptance, k, bonus)
     text = {name: number(lesson, name).text for name in (*SLIDERS, "bonus", *type(outcome).__dataclass_fields__)}
     plain = evaluate(round_at(lesson, {"draft_tokens": 0}))
+    measured = measured_presets(block, lesson, page.records)
     html = page.template(
         "calculator.html",
         block=block,
         words=labels,
+        measured=[
+            {
+                "id": preset.id,
+                "label": block.measured_presets.label.format(drafter=drafter_name(preset.drafter, lesson.measured)),
+                "text": preset_text(preset, block, lesson),
+                "file": preset.file,
+            }
+            for preset in measured
+            if block.measured_presets is not None
+        ],
         sliders=[_slider(lesson, name) for name in SLIDERS],
         bonus=lesson.parameters.bonus,
         outcome=outcome,
@@ -99,7 +112,8 @@ def render(block: Calculator, page: PageContext) -> Rendered:
         "presets": [
             {"id": preset.id, "settings": {**defaults, **preset.settings.model_dump(exclude_none=True)}}
             for preset in block.presets
-        ],
+        ]
+        + [{"id": preset.id, "settings": {**defaults, **preset.settings}} for preset in measured],
         "room_for_words": ROOM_FOR_WORDS,
         "figure": block.id,
         "curves": charts.data,

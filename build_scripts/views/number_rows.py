@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from build_scripts.model.readings import latency_ratio
 from build_scripts.model.roofline import arithmetic_ms, weight_read_ms
+from build_scripts.records.store import Records
 from build_scripts.render.numbers import READOUTS, ROUND_PARAMETERS, Value, fixed, format_number, number, round_at
 from build_scripts.spec.richtext import NumberRef, every_piece, parse
 from build_scripts.spec.schema import (
@@ -33,6 +34,8 @@ from build_scripts.spec.schema import (
 from build_scripts.spec.walk import Leaf, walk
 from build_scripts.views.acceptance_traces import predictions
 from build_scripts.views.blocks import blocks_of
+from build_scripts.views.measured.frame import device_name
+from build_scripts.views.measured.numbers import measured_numbers
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class Row:
     value: Value = None
     source: SourceId | None = None
     formula: str | None = None
+    record: str | None = None
+    """The file of the record that a measured number stands in."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class Group:
     rows: list[Row]
 
 
-def number_groups(lesson: Lesson, block: Numbers) -> list[Group]:
+def number_groups(lesson: Lesson, block: Numbers, records: Records) -> list[Group]:
     """All rows of the lesson, in the groups of the schema; a group without rows is left out."""
     labels = block.labels
     names = labels.groups
@@ -65,6 +70,7 @@ def number_groups(lesson: Lesson, block: Numbers) -> list[Group]:
         Group(names.presets, list(_presets(lesson, labels))),
         Group(names.quiz, list(_quiz(lesson, labels))),
         Group(names.hardware, list(_hardware(lesson, labels))),
+        Group(names.measured, list(_measured(lesson, labels, records))),
         Group(names.readings, list(_readings(lesson, labels))),
         Group(names.headlines, list(_headlines(lesson, labels))),
         Group(names.results, list(_published_results(lesson, labels))),
@@ -217,6 +223,12 @@ def _traces(lesson: Lesson, labels: NumbersLabels) -> Iterator[Row]:
                 (labels.trace_from_rate, result.from_rate, "expected_tokens"),
             ):
                 yield Row(template.format(trace=trace.label), fixed(value, 2), "computed", value, formula=formula)
+
+
+def _measured(lesson: Lesson, labels: NumbersLabels, records: Records) -> Iterator[Row]:
+    for found in measured_numbers(lesson, records):
+        what = labels.measured.format(what=found.what, where=device_name(found.record.device, lesson.measured))
+        yield Row(what, found.text, found.kind, found.value, record=records.file_of(found.record))
 
 
 def _computed(

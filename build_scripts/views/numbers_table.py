@@ -17,7 +17,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 def render(block: Numbers, page: PageContext) -> Rendered:
     """A table for each group, the first one open; the caption counts the rows of each kind."""
-    groups = number_groups(page.lesson, block)
+    groups = number_groups(page.lesson, block, page.records)
     counts = Counter(row.kind for group in groups for row in group.rows)
     return Rendered(
         page.template(
@@ -43,9 +43,11 @@ def _counts(group: Group) -> list[tuple[Kind, int]]:
 
 
 def _origin(row: Row, block: Numbers, page: PageContext) -> Markup:
-    """Where a row comes from: its source, the formula that gives it, or the lesson itself."""
+    """Where a row comes from: its source, its record, the formula that gives it, or the lesson itself."""
     if row.source is not None:
         return page.rich_inline(f"[@{row.source}]")
+    if row.record is not None:
+        return Markup('<a href="measurements/{0}">{0}</a>').format(row.record)
     if row.formula in block.formulas:
         formula = block.formulas[row.formula]
         titles = {formula.id: formula.title for formula in blocks_of(page.lesson, Formula)}

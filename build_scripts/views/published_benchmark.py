@@ -98,7 +98,7 @@ def render(block: PublishedBenchmark, page: PageContext) -> Rendered:
             for bar in rows
         ],
     )
-    return Rendered(html, {"figure": chart}, {block.id: chart})
+    return Rendered(html, {"figures": {block.id: chart}}, {block.id: chart})
 
 
 def bars(block: PublishedBenchmark) -> list[Bar]:

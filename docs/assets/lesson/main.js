@@ -47,7 +47,7 @@
     const at = state.fromHash(window.location.hash);
     document.documentElement.classList.add("ls-script");
     for (const root of document.querySelectorAll("[data-view]")) {
-      const mount = (Lesson.views || {})[root.dataset.view];
+      const mount = Lesson.views[root.dataset.view] || Lesson.views.figures;
       const data = json(root.querySelector(":scope > script.view-data"));
       if (mount && data) mount(root, data, page);
     }

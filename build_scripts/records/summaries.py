@@ -1,0 +1,295 @@
+"""What the records say in a few numbers: cost ratios, acceptance, speedups, errors of predictions.
+
+Pure functions of records. The captions, tables and charts of the Measured page are made of them.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from build_scripts.model.readings import Outcome, Ratio
+from build_scripts.records.schema import (
+    AcceptanceCell,
+    BatchCell,
+    CurveRecord,
+    LosslessCell,
+    PassCost,
+    PeerRow,
+    Prediction,
+    RoundCounts,
+    SpeedupCell,
+    SpeedupRecord,
+    Statistic,
+)
+
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+NORMAL_95 = 1.959964
+"""Standard deviations to either side that hold 95 % of a normal distribution."""
+
+
+def as_ratio(statistic: Statistic) -> Ratio:
+    return Ratio(statistic.median, statistic.low, statistic.high)
+
+
+def quotient(over: Statistic, under: Statistic) -> Ratio:
+    """over / under. The range is the widest that the two intervals allow."""
+    return Ratio(over.median / under.median, over.low / under.high, over.high / under.low)
+
+
+# --- what a pass costs -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PassLine:
+    """Passes that differ only in their rows and their tokens."""
+
+    model: str
+    kernel: str
+    dtype: str
+    context: int
+
+    def holds(self, cost: PassCost) -> bool:
+        return self == PassLine(cost.model, cost.kernel, cost.dtype, cost.context)
+
+
+def pass_lines(record: CurveRecord) -> list[PassLine]:
+    """Every line with a pass over one row of one token, in the record's order."""
+    lines = [
+        PassLine(cost.model, cost.kernel, cost.dtype, cost.context)
+        for cost in record.passes
+        if cost.batch == cost.m == 1
+    ]
+    return list(dict.fromkeys(lines))
+
+
+def own_line(record: CurveRecord) -> PassLine | None:
+    """The trained model with the record's own kernel and dtype: that of the other experiments."""
+    trained = {model.id for model in record.models if model.trained}
+    lines = pass_lines(record)
+    return min(
+        lines,
+        key=lambda line: (line.model not in trained, line.kernel != record.kernel, line.dtype != record.dtype, lines.index(line)),
+        default=None,
+    )
+
+
+def lines_beside(record: CurveRecord) -> list[PassLine]:
+    """The own line, and those of other kernels and number formats for the same model and context."""
+    own = own_line(record)
+    if own is None:
+        return []
+    rest = [line for line in pass_lines(record) if (line.model, line.context) == (own.model, own.context)]
+    return [own, *(line for line in rest if line != own)]
+
+
+def pass_cost(record: CurveRecord, line: PassLine, batch: int, m: int) -> Statistic | None:
+    """T(m, B) in ms, None where it was not measured."""
+    return next((c.ms for c in record.passes if line.holds(c) and (c.batch, c.m) == (batch, m)), None)
+
+
+def lengths(record: CurveRecord, line: PassLine, batch: int) -> list[int]:
+    """The m that were measured at that batch, beside m = 1."""
+    found = sorted({cost.m for cost in record.passes if line.holds(cost) and cost.batch == batch})
+    return found if 1 in found else []
+
+
+def batches(record: CurveRecord, line: PassLine) -> list[int]:
+    """The batches with a pass over one token a row."""
+    return sorted({cost.batch for cost in record.passes if line.holds(cost) and cost.m == 1})
+
+
+def verify_ratio(record: CurveRecord, line: PassLine, batch: int, m: int) -> Ratio | None:
+    """v = T(m, B) / T(1, B): what E must beat with k = m - 1 drafts, even if drafting is free."""
+    over, under = pass_cost(record, line, batch, m), pass_cost(record, line, batch, 1)
+    if over is None or under is None:
+        return None
+    return Ratio(1.0, 1.0, 1.0) if m == 1 else quotient(over, under)
+
+
+@dataclass(frozen=True)
+class LimitShare:
+    """A rate that passes reach, and its part of the best that the device was seen to do."""
+
+    rate: float
+    share: Ratio
+    batch: int
+    m: int
+
+
+def read_share(record: CurveRecord, line: PassLine) -> LimitShare | None:
+    """The weights' bytes over T(1, 1), in GB/s, and its part of the read bandwidth."""
+    one, size = pass_cost(record, line, 1, 1), _matrix_bytes(record, line)
+    if one is None or size is None:
+        return None
+    return _limit_share(size / 1e6, one, record.read_gbps, 1, 1)
+
+
+def arithmetic_share(record: CurveRecord, line: PassLine) -> LimitShare | None:
+    """Of all passes the highest rate of arithmetic, in GFLOP/s, and its part of the peak.
+
+    A token takes two operations a weight: 2 · weights · m · B over T(m, B).
+    """
+    size = _matrix_bytes(record, line)
+    if size is None:
+        return None
+    weights = size / BYTES[line.dtype]
+    found = [
+        _limit_share(2 * weights * cost.m * cost.batch / 1e6, cost.ms, record.peak_gflops, cost.batch, cost.m)
+        for cost in record.passes
+        if line.holds(cost)
+    ]
+    return max(found, key=lambda share: share.rate, default=None)
+
+
+def draft_cost_ratio(record: CurveRecord, drafter: str, k: int) -> float | None:
+    """c: a draft step over a pass, both alone in their batch; None where either was not measured."""
+    line = own_line(record)
+    plain = None if line is None else pass_cost(record, line, 1, 1)
+    draft = next((d.ms for d in record.drafts if (d.drafter, d.batch, d.k) == (drafter, 1, k)), None)
+    return None if plain is None or draft is None else draft.median / k / plain.median
+
+
+def _matrix_bytes(record: CurveRecord, line: PassLine) -> int | None:
+    if line.dtype not in BYTES:
+        return None
+    # The record counts them in its own dtype.
+    size = next(model.matrix_bytes for model in record.models if model.id == line.model)
+    return size * BYTES[line.dtype] // BYTES[record.dtype]
+
+
+def _limit_share(work: float, time: Statistic, limit: Statistic, batch: int, m: int) -> LimitShare:
+    """work: a rate once it is divided by milliseconds."""
+    share = Ratio(
+        work / time.median / limit.median, work / time.high / limit.high, work / time.low / limit.low
+    )
+    return LimitShare(work / time.median, share, batch, m)
+
+
+# --- what is accepted --------------------------------------------------------------------------
+
+
+def pooled(cell: AcceptanceCell) -> RoundCounts:
+    """The counts of all prompts together."""
+    counts = [entry.counts for entry in cell.prompts]
+
+    def by_place(name: str) -> list[int]:
+        return [sum(column) for column in zip(*(getattr(count, name) for count in counts), strict=True)]
+
+    lists = {name: by_place(name) for name in ("histogram", "offered", "examined", "accepted")}
+    sums = {name: sum(getattr(c, name) for c in counts) for name in ("recovered", "bonus", "empty", "first", "discarded")}
+    return RoundCounts.model_validate(lists | sums)
+
+
+def acceptance_by_position(cell: AcceptanceCell) -> list[Ratio | None]:
+    """a_1 … a_k: accepted over examined, None where nothing was examined.
+
+    The interval is the ratio estimate's, with prompts as the units that were drawn, since the
+    tokens of one prompt are not independent (Cochran, Sampling Techniques, 3rd ed., 6.4):
+    var = n / (n - 1) · Σ (accepted_i - a · examined_i)² / (Σ examined)². Where only one prompt
+    reached the position there is no such interval, and it is the whole range from 0 to 1.
+    """
+    found: list[Ratio | None] = []
+    for place in range(cell.k):
+        pairs = [
+            (entry.counts.accepted[place], entry.counts.examined[place])
+            for entry in cell.prompts
+            if entry.counts.examined[place]
+        ]
+        examined = sum(whole for _, whole in pairs)
+        if not examined:
+            found.append(None)
+            continue
+        value = sum(part for part, _ in pairs) / examined
+        n = len(pairs)
+        if n < 2:
+            found.append(Ratio(value, 0.0, 1.0))
+            continue
+        squares = sum((part - value * whole) ** 2 for part, whole in pairs)
+        off = NORMAL_95 * math.sqrt(n / (n - 1) * squares) / examined
+        found.append(Ratio(value, max(0.0, value - off), min(1.0, value + off)))
+    return found
+
+
+def survival(counts: RoundCounts) -> list[float | None]:
+    """S_1 … S_k: the share of the rounds that proposed in which at least j drafts were accepted."""
+    return [part / counts.proposing if counts.proposing else None for part in counts.accepted]
+
+
+# --- what it brings ----------------------------------------------------------------------------
+
+
+def outcome(cell: SpeedupCell | BatchCell) -> Outcome:
+    """By the whole interval: what reaches into the band around 1 is too close to call."""
+    return as_ratio(cell.speedup).outcome
+
+
+def best(cells: Iterable[SpeedupCell]) -> SpeedupCell:
+    return max(cells, key=lambda cell: cell.speedup.median)
+
+
+def worst(cells: Iterable[SpeedupCell]) -> SpeedupCell:
+    return min(cells, key=lambda cell: cell.speedup.median)
+
+
+def losses(cells: Iterable[SpeedupCell]) -> list[SpeedupCell]:
+    """The cells that lost beyond their interval, the heaviest loss first."""
+    return sorted((cell for cell in cells if outcome(cell) == "slower"), key=lambda cell: cell.speedup.median)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A measured speedup beside its two predictions; errors are predicted over measured, less 1."""
+
+    cell: SpeedupCell
+    prediction: Prediction
+
+    @property
+    def textbook_error(self) -> float:
+        return self.prediction.textbook.speedup / self.cell.speedup.median - 1
+
+    @property
+    def full_error(self) -> float:
+        return self.prediction.full.speedup / self.cell.speedup.median - 1
+
+
+def comparisons(record: SpeedupRecord) -> list[Comparison]:
+    """Every measured cell with its prediction, in the record's order."""
+    by_key = {(entry.drafter, entry.kind, entry.k): entry for entry in record.predictions}
+    return [Comparison(cell, by_key[cell.drafter, cell.kind, cell.k]) for cell in record.cells]
+
+
+def median_error(errors: Sequence[float]) -> float:
+    """The median of their sizes, whatever their signs."""
+    return statistics.median(abs(error) for error in errors)
+
+
+def last_win(cells: Iterable[BatchCell]) -> int | None:
+    """The largest batch up to which every measured batch is a win; None where the first is none."""
+    last = None
+    for cell in sorted(cells, key=lambda cell: cell.batch):
+        if outcome(cell) != "faster":
+            break
+        last = cell.batch
+    return last
+
+
+# --- proofs and peers --------------------------------------------------------------------------
+
+
+def largest_margin(cells: Iterable[LosslessCell]) -> float | None:
+    """Of all positions where an answer left the plain one; None where none did."""
+    return max((entry.margin for cell in cells for entry in cell.differences), default=None)
+
+
+def other_arithmetic(rows: Iterable[PeerRow], own_engine: str) -> list[tuple[PeerRow, float]]:
+    """Engines that decode plainly in another arithmetic, and how many times as fast as ours."""
+    rows = list(rows)
+    ours = {row.kind: row for row in rows if row.engine == own_engine and row.mode == "plain"}
+    return [
+        (row, row.tokens_per_s.median / ours[row.kind].tokens_per_s.median)
+        for row in rows
+        if row.mode == "plain" and row.same_tokens is None and row.engine != own_engine and row.kind in ours
+    ]

@@ -1,0 +1,235 @@
+"""The blocks that show measurements, and the words around them. Every number in them comes from a record."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from build_scripts.spec.types import Id, Names, PlainText, RichText, Strict, Template
+
+TextKind = Literal["chat", "prose", "code", "quoting"]
+Experiment = Literal["curve", "acceptance", "speedup", "batch", "lossless", "peers"]
+
+
+class DrafterName(Strict):
+    name: PlainText
+    what: PlainText
+    """What it is, in a few words."""
+
+
+class MeasuredWords(Strict):
+    """What readers call the things that records name, and the lines under every measured figure."""
+
+    drafters: dict[str, DrafterName]
+    kinds: dict[TextKind, PlainText]
+    kernels: dict[str, PlainText]
+    dtypes: dict[str, PlainText]
+    experiments: dict[Experiment, PlainText]
+    case: Annotated[Template, Names("drafter", "kind", "k", "speedup")]
+    """One measured speedup, in a sentence about it."""
+    own_engine: PlainText
+    """This project's own engine, as the records of peers name it."""
+    cpu: Annotated[Template, Names("name", "cores")]
+    cuda: Annotated[Template, Names("name")]
+    device_line: Annotated[Template, Names("device", "dtype", "kernel", "date", "commit")]
+    uncommitted: PlainText
+    """Where the files were not those of the commit."""
+    quick: PlainText
+    again: PlainText
+    """Before the command of the run."""
+    record: PlainText
+    """The link to the record."""
+    none_yet: Annotated[Template, Names("what", "command")]
+    cuda_none_yet: RichText
+    replayed: PlainText
+    """Where a device did not measure acceptance but replayed it."""
+
+
+class MeasuredBlock(Strict):
+    id: Id
+    title: PlainText
+    intro: RichText
+
+
+class LineChartWords(Strict):
+    title: PlainText
+    x_title: PlainText
+    y_title: PlainText
+    alt: PlainText
+    """What the chart shows, before its values, for those who do not see it."""
+
+
+class Share(Strict):
+    """A readout: a part of what the device can do."""
+
+    label: PlainText
+    text: Annotated[Template, Names("rate", "limit", "low", "high", "batch", "m")]
+
+
+class MeasuredCost(MeasuredBlock):
+    """What a pass over several tokens costs: by kernel alone, and by batch."""
+
+    view: Literal["measured-cost"]
+    tokens: int = Field(ge=2, le=33)
+    """The m that the captions speak of: k + 1."""
+    kernels: LineChartWords
+    batches: LineChartWords
+    ideal_label: PlainText
+    line_label: Annotated[Template, Names("m", "k")]
+    caption: Annotated[Template, Names("k", "m", "kernel", "v", "low", "high", "ms")]
+    caption_other: Annotated[Template, Names("m", "kernel", "v")]
+    """Added where another kernel was measured: the dearest of them."""
+    caption_batch: Annotated[Template, Names("k", "m", "batch", "v", "low", "high", "alone")]
+    read: Share
+    arithmetic: Share
+    table_titles: list[PlainText] = Field(min_length=3, max_length=3)
+    """Kernel, batch, and the pass over one token in ms; the columns of m follow."""
+
+
+class MeasuredAcceptance(MeasuredBlock):
+    """Acceptance by position, a chart for each drafter with a panel for each kind of text."""
+
+    view: Literal["measured-acceptance"]
+    chart: LineChartWords
+    fewest: int = Field(ge=1)
+    """A position that was examined less often is not drawn."""
+    fewest_note: Annotated[Template, Names("fewest")]
+    temperature: Annotated[Template, Names("temperature")]
+    panel_note: Annotated[Template, Names("h", "expected")]
+    """Under each panel's title, for temperature 0."""
+    caption: Annotated[
+        Template,
+        Names("best_kind", "best_h", "best_expected", "worst_kind", "worst_h", "worst_expected", "share", "rounds"),
+    ]  # fmt: skip
+    """Of one drafter at temperature 0; `share` of its `rounds` proposed something."""
+    caption_hot: Annotated[Template, Names("kind", "h", "hot_h", "temperature")]
+    overall: Annotated[Template, Names("drafter", "kind", "first", "last", "place", "h", "expected", "predicted", "k")]
+    """Where one h for all positions errs most: what it predicts for E, and what E was."""
+    table_titles: list[PlainText] = Field(min_length=6, max_length=6)
+    """Drafter, kind and temperature; h; E; share of the rounds that proposed; rounds; prompts. The
+    positions follow."""
+    position_title: Annotated[Template, Names("j")]
+
+
+class MeasuredSpeedup(MeasuredBlock):
+    """Speculative against plain decoding, a chart for each drafter with a panel for each kind of text."""
+
+    view: Literal["measured-speedup"]
+    chart: LineChartWords
+    equal_label: PlainText
+    caption: Annotated[Template, Names("cells", "wins", "equals", "losses", "best", "worst")]
+    caption_drafter: Annotated[Template, Names("best", "wins", "equals", "losses", "cells")]
+    loses: Annotated[Template, Names("cases")]
+    loses_case: Annotated[Template, Names("kind", "ks")]
+    loses_none: PlainText
+    table_titles: list[PlainText] = Field(min_length=2, max_length=2)
+    """Drafter and kind, and the best k; the columns of k follow."""
+
+
+class MeasuredPrediction(MeasuredBlock):
+    view: Literal["measured-prediction"]
+    chart: LineChartWords
+    textbook: PlainText
+    full: PlainText
+    panel_note: Annotated[Template, Names("median", "largest")]
+    diagonal_label: PlainText
+    caption: Annotated[
+        Template,
+        Names("cells", "full_median", "full_largest", "full_case", "textbook_median", "textbook_largest", "textbook_case"),
+    ]  # fmt: skip
+    table_titles: list[PlainText] = Field(min_length=6, max_length=6)
+    """The case, measured, by the textbook, its error, by the full formula, its error."""
+
+
+class MeasuredBatch(MeasuredBlock):
+    view: Literal["measured-batch"]
+    chart: LineChartWords
+    measured_label: PlainText
+    predicted_label: PlainText
+    equal_label: PlainText
+    panel_title: Annotated[Template, Names("drafter", "k")]
+    caption: Annotated[Template, Names("kind")]
+    turns: Annotated[Template, Names("drafter", "k", "first", "first_batch", "last", "last_batch", "win")]
+    """What becomes of a gain; `win` is the last batch that is one."""
+    stays: Annotated[Template, Names("drafter", "k", "first", "first_batch", "last", "last_batch")]
+    never: Annotated[Template, Names("drafter", "k", "first", "first_batch", "last", "last_batch")]
+    table_titles: list[PlainText] = Field(min_length=6, max_length=6)
+    """Drafter and k, batch, plain and speculative tokens a second, measured and predicted speedup."""
+
+
+class MeasuredLossless(MeasuredBlock):
+    view: Literal["measured-lossless"]
+    identical: Annotated[Template, Names("identical", "prompts")]
+    caption: Annotated[Template, Names("identical", "prompts", "tokens", "differences", "limit")]
+    margin: Annotated[Template, Names("margin", "limit")]
+    """Where answers differ: how close the two likeliest tokens were at the worst place."""
+    flips_title: PlainText
+    flips_titles: list[PlainText] = Field(min_length=6, max_length=6)
+    law_title: PlainText
+    law_titles: list[PlainText] = Field(min_length=5, max_length=5)
+    right: PlainText
+    wrong: PlainText
+    drafter_title: PlainText
+    length_title: Annotated[Template, Names("k")]
+    table_title: PlainText
+
+
+class MeasuredPeers(MeasuredBlock):
+    view: Literal["measured-peers"]
+    table_titles: list[PlainText] = Field(min_length=5, max_length=5)
+    """Engine, how it decodes, tokens a second, beside our plain decoding, same tokens."""
+    mode: Annotated[Template, Names("mode", "k")]
+    same: PlainText
+    differs: PlainText
+    need_not: PlainText
+    fastest: Annotated[Template, Names("kind", "engine", "mode", "rate")]
+    caption: Annotated[Template, Names("same", "compared")]
+    logits: Annotated[Template, Names("prompts", "positions", "difference")]
+    logits_differ: Annotated[Template, Names("prompts", "positions", "difference")]
+    other_arithmetic: Annotated[Template, Names("engine", "note", "kind", "factor")]
+    """An engine that decodes plainly in another arithmetic, faster than this project does."""
+
+
+class MeasuredRecords(MeasuredBlock):
+    """Every record: what ran, where, when, from which commit; to be downloaded."""
+
+    view: Literal["measured-records"]
+    facts: list[PlainText] = Field(min_length=11, max_length=11)
+    """Device, memory, versions, arithmetic, date, commit, command, load, discarded repeats, took, hashes."""
+    memory: Annotated[Template, Names("gib")]
+    driver: Annotated[Template, Names("driver")]
+    load: Annotated[Template, Names("start", "end")]
+    minutes: Annotated[Template, Names("minutes")]
+    prompts_hash: PlainText
+    weights_hash: PlainText
+    download: PlainText
+
+
+class MeasuredCard(MeasuredBlock):
+    """What this project measured, on the lesson itself, beside what others published."""
+
+    view: Literal["measured-card"]
+    case: Annotated[Template, Names("drafter", "kind", "k")]
+    loss_none: PlainText
+    prediction: Annotated[Template, Names("median", "textbook", "cells")]
+    proof: Annotated[Template, Names("identical", "prompts")]
+    shows: RichText
+    shows_not: RichText
+    none_yet: RichText
+    link_label: PlainText
+    page: Id
+    """The page with everything behind it."""
+
+
+class MeasuredPresets(Strict):
+    """Presets of the calculator that are made from the records, one for each drafter."""
+
+    title: PlainText
+    label: Annotated[Template, Names("drafter")]
+    kind: TextKind
+    """The kind of text whose acceptance, costs and best k they take."""
+    text: Annotated[
+        Template,
+        Names("drafter", "kind", "h", "share", "k", "draft_ms", "target_ms", "measured", "computed", "v", "device"),
+    ]

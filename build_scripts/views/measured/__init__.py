@@ -1,0 +1,1 @@
+"""The views of measurements: every number that they show stands in a record, or nothing is shown."""

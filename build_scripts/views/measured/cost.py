@@ -1,0 +1,246 @@
+"""What a pass over several tokens costs: by kernel alone, and by batch; and what of the device it uses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from build_scripts.model.readings import Ratio
+from build_scripts.records.schema import CurveRecord
+from build_scripts.records.summaries import (
+    PassLine,
+    arithmetic_share,
+    batches,
+    lengths,
+    lines_beside,
+    own_line,
+    pass_cost,
+    pass_lines,
+    read_share,
+    verify_ratio,
+)
+from build_scripts.render import panels
+from build_scripts.render.figures import Figure
+from build_scripts.render.numbers import fixed
+from build_scripts.spec.measured import MeasuredCost, MeasuredWords, Share
+from build_scripts.views.base import PageContext, Rendered
+from build_scripts.views.measured import frame
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up")
+HEIGHTS = (250, 210)
+
+
+def render(block: MeasuredCost, page: PageContext) -> Rendered:
+    def show(record: CurveRecord, records: Sequence[CurveRecord], suffix: str) -> frame.Shown:
+        words = page.lesson.measured
+        charts = [
+            frame.Chart(
+                f"{block.id}-kernels{suffix}", block.kernels.title, kernels_figure(block, record, records, page),
+                kernels_caption(block, record, words),
+            )
+        ]  # fmt: skip
+        line = own_line(record)
+        if line is not None and len(batches(record, line)) > 1:
+            figure = batches_figure(block, record, records, page)
+            charts.append(
+                frame.Chart(f"{block.id}-batches{suffix}", block.batches.title, figure, batches_caption(block, record))
+            )
+        return frame.Shown(charts, [], [table(block, record, page)], readouts(block, record))
+
+    return frame.render(block, page, CurveRecord, "curve", show)
+
+
+def kernels_figure(
+    block: MeasuredCost, record: CurveRecord, records: Sequence[CurveRecord], page: PageContext
+) -> Figure:
+    """v over m for one sequence, a line for each kernel; the scale is that of all records."""
+    words = page.lesson.measured
+    series = [
+        _series(record, line, 1, lengths(record, line, 1), _line_name(line, record, words), index)
+        for index, line in enumerate(lines_beside(record))
+    ]
+    longest = max(max(lengths(each, line, 1)) for each in records for line in lines_beside(each))
+    ticks = [(m, str(m)) for m in sorted({m for line in lines_beside(record) for m in lengths(record, line, 1)})]
+    return panels.grid(
+        [panels.Panel(series=series)],
+        panels.Axis(0.5, longest + 0.5, _sparse(ticks, 0.7), block.kernels.x_title, _sparse(ticks, 1.4)),
+        panels.upwards(_highest(records, alone=True), block.kernels.y_title, "×"),
+        page.palette,
+        _alt(block.kernels.alt, series),
+        (1, 1),
+        HEIGHTS,
+        [panels.Guide(block.ideal_label, 1.0, "dash")],
+    )
+
+
+def batches_figure(
+    block: MeasuredCost, record: CurveRecord, records: Sequence[CurveRecord], page: PageContext
+) -> Figure:
+    """v over the batch, a line for each m, for the kernel that decodes."""
+    line = own_line(record)
+    assert line is not None
+    served = batches(record, line)
+    series = []
+    for m in reversed([m for m in lengths(record, line, served[-1]) if m > 1]):
+        points = [(batch, ratio) for batch in served if (ratio := verify_ratio(record, line, batch, m)) is not None]
+        chosen = m == block.tokens
+        label = block.line_label.format(m=m, k=m - 1)
+        series.append(
+            panels.Series(
+                x=[math.log2(batch) for batch, _ in points],
+                y=[ratio.value for _, ratio in points],
+                low=[ratio.low for _, ratio in points],
+                high=[ratio.high for _, ratio in points],
+                hover=[f"{label}, B = {batch}: {_says(ratio)}" for batch, ratio in points],
+                colour="accent" if chosen else "muted",
+                width=2.5 if chosen else 1.5,
+                size=7 if chosen else 5,
+                label=label,
+            )
+        )
+    ticks = [(math.log2(batch), str(batch)) for batch in served]
+    return panels.grid(
+        [panels.Panel(series=series)],
+        panels.Axis(ticks[0][0] - 0.15, ticks[-1][0] + 0.15, ticks, block.batches.x_title),
+        panels.upwards(_highest(records, alone=False), block.batches.y_title, "×"),
+        page.palette,
+        _alt(block.batches.alt, series),
+        (1, 1),
+        HEIGHTS,
+        [panels.Guide(block.ideal_label, 1.0, "dash")],
+    )
+
+
+def kernels_caption(block: MeasuredCost, record: CurveRecord, words: MeasuredWords) -> str:
+    own, *rest = lines_beside(record)
+    m = _nearest(lengths(record, own, 1), block.tokens)
+    ratio, ms = verify_ratio(record, own, 1, m), pass_cost(record, own, 1, 1)
+    assert ratio is not None and ms is not None
+    said = block.caption.format(
+        k=m - 1, m=m, kernel=_line_name(own, record, words), v=frame.times(ratio.value),
+        low=fixed(ratio.low, 2), high=fixed(ratio.high, 2), ms=fixed(ms.median, 2),
+    )  # fmt: skip
+    others = [(line, other) for line in rest if (other := verify_ratio(record, line, 1, m)) is not None]
+    if others:
+        line, dearest = max(others, key=lambda entry: entry[1].value)
+        said += " " + block.caption_other.format(
+            m=m, kernel=_line_name(line, record, words), v=frame.times(dearest.value)
+        )
+    return said
+
+
+def batches_caption(block: MeasuredCost, record: CurveRecord) -> str:
+    line = own_line(record)
+    assert line is not None
+    largest = batches(record, line)[-1]
+    m = _nearest(lengths(record, line, largest), block.tokens)
+    ratio, alone = verify_ratio(record, line, largest, m), verify_ratio(record, line, 1, m)
+    assert ratio is not None
+    return block.caption_batch.format(
+        k=m - 1, m=m, batch=largest, v=frame.times(ratio.value), low=fixed(ratio.low, 2), high=fixed(ratio.high, 2),
+        alone=frame.times(ratio.value if alone is None else alone.value),
+    )  # fmt: skip
+
+
+def readouts(block: MeasuredCost, record: CurveRecord) -> list[frame.Readout]:
+    """How near decoding alone comes to the device's bandwidth, and any pass to its arithmetic."""
+    line = own_line(record)
+    if line is None:
+        return []
+    found = (
+        (block.read, read_share(record, line), record.read_gbps.median),
+        (block.arithmetic, arithmetic_share(record, line), record.peak_gflops.median),
+    )
+
+    def readout(words: Share, share: object, limit: float) -> frame.Readout:
+        assert share is not None
+        text = words.text.format(
+            rate=frame.rate(share.rate), limit=frame.rate(limit), low=frame.percent(share.share.low),
+            high=frame.percent(share.share.high), batch=share.batch, m=share.m,
+        )  # type: ignore[attr-defined] # fmt: skip
+        return frame.Readout(words.label, frame.percent(share.share.value), text)  # type: ignore[attr-defined]
+
+    return [readout(*entry) for entry in found if entry[1] is not None]
+
+
+def table(block: MeasuredCost, record: CurveRecord, page: PageContext) -> frame.Table:
+    """A row for each line and batch, a column for each m."""
+    words = page.lesson.measured
+    lines = pass_lines(record)
+    columns = sorted({m for line in lines for batch in batches(record, line) for m in lengths(record, line, batch)} - {1})
+    several = len({(line.model, line.context) for line in lines}) > 1
+    rows = []
+    for line in lines:
+        name = _line_name(line, record, words) + (f", {line.model}, {line.context}" if several else "")
+        for batch in batches(record, line):
+            one = pass_cost(record, line, batch, 1)
+            assert one is not None
+            ratios = [verify_ratio(record, line, batch, m) for m in columns]
+            rows.append(
+                [name, str(batch), fixed(one.median, 2), *("–" if ratio is None else _says(ratio) for ratio in ratios)]
+            )
+    return frame.Table(page.lesson.labels.table, [*block.table_titles, *(f"m = {m}" for m in columns)], rows)
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+
+def _series(
+    record: CurveRecord, line: PassLine, batch: int, ms: list[int], name: str, index: int
+) -> panels.Series:
+    points = [(m, ratio) for m in ms if (ratio := verify_ratio(record, line, batch, m)) is not None]
+    own = index == 0
+    return panels.Series(
+        x=[m for m, _ in points],
+        y=[ratio.value for _, ratio in points],
+        low=[ratio.low for _, ratio in points],
+        high=[ratio.high for _, ratio in points],
+        hover=[f"{name}, m = {m}: {_says(ratio)}" for m, ratio in points],
+        colour="accent" if own else "muted",
+        dash=DASHES[index % len(DASHES)],
+        symbol=SYMBOLS[index % len(SYMBOLS)],
+        filled=own,
+        width=2.5 if own else 1.5,
+        size=7 if own else 6,
+        label=name,
+    )
+
+
+def _line_name(line: PassLine, record: CurveRecord, words: MeasuredWords) -> str:
+    name = frame.kernel_name(line.kernel, words)
+    return name if line.dtype == record.dtype else f"{name}, {frame.dtype_name(line.dtype, words)}"
+
+
+def _says(ratio: Ratio) -> str:
+    return "1" if ratio.low == ratio.high == 1 else f"{fixed(ratio.value, 2)} ({frame.interval(ratio)})"
+
+
+def _highest(records: Sequence[CurveRecord], alone: bool) -> float:
+    found = [1.15]
+    for record in records:
+        for line in lines_beside(record) if alone else [own_line(record)]:
+            if line is None:
+                continue
+            for batch in [1] if alone else batches(record, line):
+                ratios = [verify_ratio(record, line, batch, m) for m in lengths(record, line, batch)]
+                found += [ratio.high for ratio in ratios if ratio is not None]
+    return max(found)
+
+
+def _nearest(measured: list[int], wanted: int) -> int:
+    """The wanted m, or what was measured next to it; never m = 1, which says nothing."""
+    return min([m for m in measured if m > 1] or measured, key=lambda m: (abs(m - wanted), m))
+
+
+def _sparse(ticks: list[tuple[float, str]], least: float) -> list[tuple[float, str]]:
+    """Ticks that stand at least so far apart."""
+    kept: list[tuple[float, str]] = []
+    for tick in ticks:
+        if not kept or tick[0] - kept[-1][0] >= least:
+            kept.append(tick)
+    return kept
+
+
+def _alt(lead: str, series: Sequence[panels.Series]) -> str:
+    return f"{lead} " + ". ".join("; ".join(one.hover) for one in series) + "."
