@@ -54,10 +54,13 @@ class Request:
 @dataclass(frozen=True)
 class Round:
     """What one round did, for who watches; row b belongs to requests[b], text committed. Look at
-    it at once: the cache goes on changing."""
+    it at once: the cache goes on changing. logits and uniforms are those that `judge` was given:
+    [B, w + 1, V], and [B, k + 1] or None."""
 
     requests: list[Request]
     proposal: Proposal
+    logits: Tensor
+    uniforms: Tensor | None
     verdict: Verdict
     cache: Cache
 
@@ -74,11 +77,13 @@ class Answer:
 @dataclass(frozen=True)
 class Decoded:
     """answers: in the order of the prompts; seconds: of the whole batch, by phase; passes: over
-    the batch, after the one over the prompts."""
+    the batch, after the one over the prompts; laps: each phase with its seconds, in order, which
+    is the rhythm in which the text came."""
 
     answers: list[Answer]
     seconds: dict[str, float]
     passes: int
+    laps: list[tuple[str, float]]
 
 
 @torch.inference_mode()
@@ -130,8 +135,8 @@ def decode_speculative(
     """Up to k drafts, one target pass, and 1 to k + 1 tokens for each row and round.
 
     Drafts are not cut short near the cap: what they yield beyond it is discarded, so that the
-    last round counts like any other. watch: called after every round's commit. ValueError as
-    above, with k more tokens of room, and for a k below 1.
+    last round counts like any other. watch: called after every round's commit; its time is in no
+    phase. ValueError as above, with k more tokens of room, and for a k below 1.
     """
     if k < 1:
         raise ValueError(f"k must be 1 or more, not {k!r}")
@@ -161,7 +166,8 @@ def decode_speculative(
         clock.lap("verify")
 
         # Commit: the accepted drafts and the target's own token, which the cache does not hold.
-        verdict = judge(logits, proposal, sampling, None if uniforms is None else uniforms[:, k:])
+        judged_by = None if uniforms is None else uniforms[:, k:]
+        verdict = judge(logits, proposal, sampling, judged_by)
         committed = _committed(proposal, verdict)
         held = [length - logits.shape[1] for length in cache.lengths]
         cache.roll_back([before + len(new) for before, new in zip(held, committed)])
@@ -169,7 +175,9 @@ def decode_speculative(
             request.counts.add_round(drafted, accepted=len(new) - 1)
             request.commit(new, limits)
         if watch is not None:
-            watch(Round(active, proposal, verdict, cache))
+            clock.lap("overhead")
+            watch(Round(active, proposal, logits, judged_by, verdict, cache))
+            clock.skip()
         active, rows = _drop_ended(active, cache)
         clock.lap("overhead")
 
@@ -249,4 +257,4 @@ def _close(requests: Sequence[Request], clock: Stopwatch, passes: int) -> Decode
     for request in requests:
         assert request.reason is not None, "a request that goes on has no answer"
         answers.append(Answer(request.answer, request.reason, request.counts))
-    return Decoded(answers, clock.seconds, passes)
+    return Decoded(answers, clock.seconds, passes, clock.laps)

@@ -29,6 +29,18 @@ class NotInstalled(RuntimeError):
     """Something that measuring needs is missing; the message is one line that says what to install."""
 
 
+def _byte_letters() -> dict[str, int]:
+    """Byte-level BPE writes each byte as one letter: the printable ones as themselves, the others,
+    in order, as the letters from 256 on (GPT-2's encoder.py, bytes_to_unicode)."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    letters = {chr(byte): byte for byte in printable}
+    return letters | {chr(256 + place): byte for place, byte in enumerate(others)}
+
+
+_BYTE_OF = _byte_letters()
+
+
 @dataclass(frozen=True)
 class Chat:
     """The tokenizer, the end of an answer, and the template that makes a prompt of a question."""
@@ -48,6 +60,17 @@ class Chat:
     def text(self, tokens: list[int]) -> str:
         """The text of an answer, without control tokens."""
         return self.tokenizer.decode(tokens, skip_special_tokens=True)
+
+    def token_name(self, token: int) -> str:
+        """As the tokenizer lists it: <|im_end|>, or letters that stand for bytes."""
+        return str(self.tokenizer.id_to_token(token))
+
+    def token_bytes(self, token: int) -> bytes | None:
+        """What one token adds to the text, which may be a part of a character; None for a control
+        token."""
+        if token in self.tokenizer.get_added_tokens_decoder():
+            return None
+        return bytes(_BYTE_OF[letter] for letter in self.token_name(token))
 
 
 def load_smollm2(

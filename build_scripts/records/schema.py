@@ -28,6 +28,7 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
+TraceId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Kind = Literal["chat", "prose", "code", "quoting"]
 KindOrMix = Literal["chat", "prose", "code", "quoting", "mix"]
 """mix: all kinds, in turns."""
@@ -468,10 +469,51 @@ class PeersRecord(Record):
     logits: LogitsAgreement | None
 
 
+# --- 5. what the traces must add up to ---------------------------------------------------------
+
+
+class TraceEntry(Strict):
+    """One prompt, decoded plainly and with speculation; its trace holds the rounds.
+
+    plain_ms, speculative_ms: all tokens after the first, the drafter's reading of the prompt
+    included, one sample a repeat; seconds: by phase, of the run that is in the trace, which is
+    the one with the median time. same_tokens: None when drawn at random.
+    """
+
+    id: TraceId
+    drafter: Name
+    kind: Kind
+    prompt: Name
+    k: int = Field(ge=1)
+    temperature: NonNegative
+    plain_tokens: int = Field(ge=1)
+    speculative_tokens: int = Field(ge=1)
+    counts: RoundCounts
+    plain_ms: Statistic
+    speculative_ms: Statistic
+    plain_seconds: dict[Name, NonNegative]
+    speculative_seconds: dict[Name, NonNegative]
+    same_tokens: bool | None
+
+
+class TracesRecord(Record):
+    experiment: Literal["traces"]
+    traces: list[TraceEntry] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _distinct(self) -> TracesRecord:
+        names = [entry.id for entry in self.traces]
+        if len(set(names)) != len(names):
+            raise ValueError("a trace is here twice")
+        return self
+
+
 AnyRecord = Annotated[
-    Union[CurveRecord, AcceptanceRecord, SpeedupRecord, BatchRecord, LosslessRecord, PeersRecord],
+    Union[
+        CurveRecord, AcceptanceRecord, SpeedupRecord, BatchRecord, TracesRecord, LosslessRecord, PeersRecord
+    ],
     Field(discriminator="experiment"),
-]
+]  # fmt: skip
 
 
 def hash_of(data: Any) -> str:

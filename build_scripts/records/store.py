@@ -10,16 +10,13 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from build_scripts.records.faults import RecordError, fault_lines
 from build_scripts.records.schema import AnyRecord, Device, Record
 from build_scripts.write import write_if_changed
 
 R = TypeVar("R", bound=Record)
 
 _ADAPTER: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord)
-
-
-class RecordError(ValueError):
-    """A record that cannot be used; one line for each fault, `FILE: FIELD: what is wrong`."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +64,8 @@ def read_record(path: Path) -> Record:
     try:
         return _ADAPTER.validate_json(json.dumps(data))
     except ValidationError as error:
-        raise RecordError("\n".join(_line(path, fault) for fault in error.errors())) from None
-
-
-def _line(path: Path, fault: object) -> str:
-    assert isinstance(fault, dict)
-    # The first step is the experiment, by which pydantic chose the class.
-    steps = fault["loc"][1:] if len(fault["loc"]) > 1 else fault["loc"]
-    where = ".".join(str(step) for step in steps) or "the record"
-    return f"{path}: {where}: {' '.join(str(fault['msg']).removeprefix('Value error, ').split())}"
+        # The first step is the experiment, by which pydantic chose the class.
+        raise RecordError(fault_lines(path, error, "the record", skip=1)) from None
 
 
 def write_record(record: Record, folder: Path) -> Path:

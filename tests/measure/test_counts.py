@@ -164,5 +164,22 @@ def test_every_moment_belongs_to_a_phase(monkeypatch: pytest.MonkeyPatch) -> Non
     }
 
 
+def test_who_watches_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watcher that reads the clock a hundred times costs what one that does nothing costs."""
+    ticks = itertools.count()
+    clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
+    monkeypatch.setattr("build_scripts.measure.stopwatch.time", clock)
+    spent = []
+    for ticks_of_watching in (0, 100):
+        made = make_drafter("context_ngram", TARGET, PROMPTS[:4], 10, 3)
+
+        def watch(round_: Round) -> None:
+            for _ in range(ticks_of_watching):
+                clock.perf_counter()
+
+        spent.append(decode_speculative(TARGET, made, PROMPTS[:4], 3, Limits(10), watch=watch).seconds)
+    assert spent[0] == spent[1]
+
+
 def test_the_phases_of_plain_decoding() -> None:
     assert list(decode_plain(TARGET, PROMPTS[:2], Limits(5)).seconds) == ["prefill", "decode", "overhead"]
