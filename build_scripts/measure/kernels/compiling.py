@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from ctypes import c_int, c_int64, c_void_p
+from ctypes import c_float, c_int, c_int64, c_void_p
 from itertools import product
 from pathlib import Path
 
@@ -42,11 +42,8 @@ def library() -> ctypes.CDLL:
     lacking = [flag for flag in NEEDED if flag not in cpu_flags()]
     if lacking:
         raise Unavailable(f"the processor has no {lacking[0]}")
-    compiler = shutil.which(COMPILER)
-    if compiler is None:
-        raise Unavailable(f"there is no compiler, {COMPILER}")
     try:
-        loaded = ctypes.CDLL(str(_compiled(compiler)))
+        loaded = ctypes.CDLL(str(_compiled(_compiler())))
     except OSError as error:
         raise Unavailable(f"the kernels cannot be compiled or loaded: {_one_line(str(error))}") from None
     signatures = {
@@ -57,7 +54,13 @@ def library() -> ctypes.CDLL:
     for name, kind in product(signatures, kinds):
         function = getattr(loaded, f"{name}_{kind}")
         function.argtypes, function.restype = signatures[name], None
+    loaded.read_memory.argtypes, loaded.read_memory.restype = (c_void_p, c_int64, c_int), c_float
     return loaded
+
+
+def compiler_version() -> str:
+    """The first line of what the compiler says of itself. Unavailable without one."""
+    return _run([_compiler(), "--version"]).partition("\n")[0].strip()
 
 
 def cpu_flags() -> frozenset[str]:
@@ -76,6 +79,13 @@ def cache_folder() -> Path:
     """Where compiled kernels are kept."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / FOLDER
+
+
+def _compiler() -> str:
+    found = shutil.which(COMPILER)
+    if found is None:
+        raise Unavailable(f"there is no compiler, {COMPILER}")
+    return found
 
 
 def _compiled(compiler: str) -> Path:

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "int8.hpp"
+#include "reading.hpp"
 
 // The fields of kernels/native.py, in the same order.
 struct Layer {
@@ -297,6 +298,18 @@ void product(const float* x, long rows, const void* panels, long in, long out, f
 }  // namespace
 
 extern "C" {
+
+// Loads `bytes`, a multiple of 64, with all threads, each a stretch of its own.
+float read_memory(const void* memory, int64_t bytes, int threads) {
+  float seen = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : seen)
+  {
+    Share lines(bytes / 64);
+    seen += _mm512_reduce_add_ps(
+        read_stretch(static_cast<const char*>(memory) + 64 * lines.from, 64 * (lines.to - lines.from)));
+  }
+  return seen;
+}
 
 void pass_packed(const Model* model, float* x, int64_t rows, int64_t m, const Cache* cache, int threads) {
   run<Packed, PackedRows>(*model, x, rows, m, *cache, threads);
