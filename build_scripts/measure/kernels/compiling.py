@@ -2,7 +2,8 @@
 
 The library goes to the user's cache folder, under a name made of everything that it depends on:
 the sources, the flags, the compiler and the processor. It is compiled aside and then renamed, so
-that any number of processes may do so at once.
+that any number of processes may do so at once. It ends in its own hash: loading half a library
+would end the process.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def _compiled(compiler: str) -> Path:
     name = f"kernels-{_key(compiler)}.so"
     for folder in (cache_folder(), Path(tempfile.gettempdir()) / f"{FOLDER}-{os.getuid()}"):
         found = folder / name
-        if found.is_file() and found.stat().st_uid == os.getuid():
+        if _is_sound(found):
             return found
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -104,11 +105,23 @@ def _compiled(compiler: str) -> Path:
         try:
             command = [compiler, *FLAGS, str(SOURCES / UNIT), "-o", aside]
             _run(command)
+            made = Path(aside).read_bytes()
+            Path(aside).write_bytes(made + hashlib.sha256(made).digest())
             os.replace(aside, found)
         finally:
             Path(aside).unlink(missing_ok=True)
         return found
     raise Unavailable(f"no folder for the compiled kernels can be written to, {cache_folder()} among them")
+
+
+def _is_sound(library: Path) -> bool:
+    """Whether it is there, whole, and this user's own."""
+    try:
+        data, owner = library.read_bytes(), library.stat().st_uid
+    except OSError:
+        return False
+    end = hashlib.sha256().digest_size
+    return owner == os.getuid() and hashlib.sha256(data[:-end]).digest() == data[-end:]
 
 
 def _key(compiler: str) -> str:
