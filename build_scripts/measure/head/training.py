@@ -65,7 +65,7 @@ class Settings:
     unroll_from: float = 0.6
     unroll_decay: float = 0.8
     held_out_rows: int = 64
-    evaluate_every: float = 60.0
+    evaluate_every: float = 120.0
     checkpoint_every: float = 60.0
 
 
