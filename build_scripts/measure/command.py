@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from build_scripts.measure.experiments import EXPERIMENTS, module
+from build_scripts.measure.experiments import ALL, EXPERIMENTS, module
 
 if TYPE_CHECKING:
     from build_scripts.measure.experiments.context import Context
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser, whole: Callable[[str], int]) 
     """whole: reads a whole number, as the other commands do."""
     parser.add_argument(
         "experiment", metavar="WHAT", nargs="?", choices=[*EXPERIMENTS, *MAKING, "all"], default="all",
-        help=f"one of {', '.join([*EXPERIMENTS, *MAKING])}, or all experiments in order (default)",
+        help=f"one of {', '.join([*EXPERIMENTS, *MAKING])}, or all: {', '.join(ALL)} (default)",
     )  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="fewer prompts and repeats; marked as quick")
     parser.add_argument(
@@ -148,7 +148,7 @@ def _all(context: Context) -> int:
 
     finished = context.journal("all", {"out": str(context.out.resolve())})
     status = DONE
-    for name in EXPERIMENTS:
+    for name in ALL:
         before = finished.samples.get(name)
         if before is None or not (context.out / before["file"]).is_file():
             outcome = module(name).run(context)

@@ -11,6 +11,7 @@ import torch
 
 from build_scripts.measure import drafters
 from build_scripts.measure.drafting import Drafter
+from build_scripts.measure.smollm2 import Chat
 from build_scripts.measure.target import Target
 
 DRAFTERS = ("context_ngram", "ngram_table", "int8_copy", "eagle_head")
@@ -24,24 +25,27 @@ NAME = "SmolLM2-135M-Instruct"
 
 @dataclass(frozen=True)
 class Text:
-    """A prompt as the target reads it; part: "acceptance" or "speedup"."""
+    """A prompt; part: "acceptance" or "speedup"; words: what the user says; tokens: what the target
+    reads."""
 
     id: str
     kind: str
     part: str
+    words: str
     tokens: tuple[int, ...]
 
 
 @dataclass
 class Subject:
-    """plain: the same weights under torch's own kernel; drafter_sha256: of the files of weights that
-    drafters read; makers: what creates each drafter."""
+    """plain: the same weights under torch's own kernel; chat: what tokens stand for; drafter_sha256: of
+    the files of weights that drafters read; makers: what creates each drafter."""
 
     name: str
     trained: bool
     target: Target
     kernel: str
     plain: Target
+    chat: Chat
     ends: frozenset[int]
     texts: Sequence[Text]
     prompts_sha256: str
@@ -85,8 +89,9 @@ def load_smollm2_subject(device: str) -> Subject:
         target=target,
         kernel=chosen,
         plain=plain,
+        chat=chat,
         ends=frozenset({chat.end}),
-        texts=[Text(p.id, p.kind, p.part, tuple(chat.prompt(p.text))) for p in prompts],
+        texts=[Text(p.id, p.kind, p.part, p.text, tuple(chat.prompt(p.text))) for p in prompts],
         prompts_sha256=prompts_sha256(prompts),
         weights_sha256=file_sha256(find_weights()),
         drafter_sha256=_weights_of_drafters(),
