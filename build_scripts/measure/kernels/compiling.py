@@ -2,7 +2,8 @@
 
 The library goes to the user's cache folder, under a name made of everything that it depends on:
 the sources, the flags, the compiler and the processor. It is compiled aside and then renamed, so
-that any number of processes may do so at once.
+that any number of processes may do so at once. It ends in its own hash: loading half a library
+would end the process.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from ctypes import c_int, c_int64, c_void_p
+from ctypes import c_float, c_int, c_int64, c_void_p
 from itertools import product
 from pathlib import Path
 
@@ -42,11 +43,8 @@ def library() -> ctypes.CDLL:
     lacking = [flag for flag in NEEDED if flag not in cpu_flags()]
     if lacking:
         raise Unavailable(f"the processor has no {lacking[0]}")
-    compiler = shutil.which(COMPILER)
-    if compiler is None:
-        raise Unavailable(f"there is no compiler, {COMPILER}")
     try:
-        loaded = ctypes.CDLL(str(_compiled(compiler)))
+        loaded = ctypes.CDLL(str(_compiled(_compiler())))
     except OSError as error:
         raise Unavailable(f"the kernels cannot be compiled or loaded: {_one_line(str(error))}") from None
     signatures = {
@@ -57,7 +55,13 @@ def library() -> ctypes.CDLL:
     for name, kind in product(signatures, kinds):
         function = getattr(loaded, f"{name}_{kind}")
         function.argtypes, function.restype = signatures[name], None
+    loaded.read_memory.argtypes, loaded.read_memory.restype = (c_void_p, c_int64, c_int), c_float
     return loaded
+
+
+def compiler_version() -> str:
+    """The first line of what the compiler says of itself. Unavailable without one."""
+    return _run([_compiler(), "--version"]).partition("\n")[0].strip()
 
 
 def cpu_flags() -> frozenset[str]:
@@ -78,12 +82,19 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / FOLDER
 
 
+def _compiler() -> str:
+    found = shutil.which(COMPILER)
+    if found is None:
+        raise Unavailable(f"there is no compiler, {COMPILER}")
+    return found
+
+
 def _compiled(compiler: str) -> Path:
     """The library's file, compiled if it is not there yet. Unavailable when that fails."""
     name = f"kernels-{_key(compiler)}.so"
     for folder in (cache_folder(), Path(tempfile.gettempdir()) / f"{FOLDER}-{os.getuid()}"):
         found = folder / name
-        if found.is_file() and found.stat().st_uid == os.getuid():
+        if _is_sound(found):
             return found
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -94,11 +105,23 @@ def _compiled(compiler: str) -> Path:
         try:
             command = [compiler, *FLAGS, str(SOURCES / UNIT), "-o", aside]
             _run(command)
+            made = Path(aside).read_bytes()
+            Path(aside).write_bytes(made + hashlib.sha256(made).digest())
             os.replace(aside, found)
         finally:
             Path(aside).unlink(missing_ok=True)
         return found
     raise Unavailable(f"no folder for the compiled kernels can be written to, {cache_folder()} among them")
+
+
+def _is_sound(library: Path) -> bool:
+    """Whether it is there, whole, and this user's own."""
+    try:
+        data, owner = library.read_bytes(), library.stat().st_uid
+    except OSError:
+        return False
+    end = hashlib.sha256().digest_size
+    return owner == os.getuid() and hashlib.sha256(data[:-end]).digest() == data[-end:]
 
 
 def _key(compiler: str) -> str:

@@ -6,14 +6,13 @@
 // with other rows.
 
 #include <omp.h>
-#include <sched.h>
 
-#include <atomic>
 #include <cmath>
 #include <memory>
 #include <vector>
 
 #include "int8.hpp"
+#include "reading.hpp"
 
 // The fields of kernels/native.py, in the same order.
 struct Layer {
@@ -57,26 +56,7 @@ struct Share {
   }
 };
 
-// Where all threads wait for each other. After some spinning a thread gives way: on a machine
-// that does other things too, the one that it waits for may need its core.
-class Barrier {
- public:
-  void operator()() {
-    int threads = omp_get_num_threads();
-    unsigned round = round_.load(std::memory_order_relaxed);
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads) {
-      arrived_.store(0, std::memory_order_relaxed);
-      round_.store(round + 1, std::memory_order_release);
-      return;
-    }
-    for (long spins = 0; round_.load(std::memory_order_acquire) == round; spins++)
-      spins < 5000 ? _mm_pause() : static_cast<void>(sched_yield());
-  }
-
- private:
-  alignas(64) std::atomic<int> arrived_{0};
-  alignas(64) std::atomic<unsigned> round_{0};
-};
+#define BARRIER _Pragma("omp barrier")
 
 unique_ptr<float[]> floats(long count) { return unique_ptr<float[]>(new float[count]); }
 
@@ -168,7 +148,7 @@ void put(const float* tile, long rows, long columns, float* to, long stride) {
 
 // Rows as a kind of matrix wants them. In single precision they are what they are.
 struct PackedRows {
-  PackedRows(long, long, Barrier&) {}
+  PackedRows(long, long) {}
   const float* operator()(const float* x, long, long) { return x; }
 };
 
@@ -176,12 +156,11 @@ struct PackedRows {
 // Rounded, each by the thread whose row it is. Called by all threads, with a barrier inside.
 struct Int8Rows {
   Rounded rounded;
-  Barrier& wait;
-  Int8Rows(long rows, long widest, Barrier& wait_) : rounded(rows, widest), wait(wait_) {}
+  Int8Rows(long rows, long widest) : rounded(rows, widest) {}
   const Rounded& operator()(const float* x, long rows, long in) {
     Share mine(rows);
     for (long row = mine.from; row < mine.to; row++) rounded.round(x + row * in, row, in);
-    wait();
+    BARRIER
     return rounded;
   }
 };
@@ -204,8 +183,7 @@ void run(const Model& model, float* x, long rows, long m, const Cache& cache, in
 
   auto normed = floats(tokens * width), qkv = floats(tokens * qkv_width);
   auto attended = floats(tokens * attended_width), hidden = floats(tokens * ffn);
-  Barrier wait;
-  Rows as_rows(tokens, std::max({width, ffn, attended_width}), wait);
+  Rows as_rows(tokens, std::max({width, ffn, attended_width}));
 
 #pragma omp parallel num_threads(threads)
   {
@@ -217,7 +195,7 @@ void run(const Model& model, float* x, long rows, long m, const Cache& cache, in
     auto norm = [&](const float* gain) {
       for (long t = mine.from; t < mine.to; t++)
         normalise(x + t * width, gain, model.epsilon, width, normed.get() + t * width);
-      wait();
+      BARRIER
     };
     auto add_to_x = [&](long from, long count, long column, long columns, const float* sums) {
       put<true>(sums, count, columns, x + from * width + column, width);
@@ -233,7 +211,7 @@ void run(const Model& model, float* x, long rows, long m, const Cache& cache, in
                [&](long from, long count, long column, long columns, const float* sums) {
                  put<false>(sums, count, columns, qkv.get() + from * qkv_width + column, qkv_width);
                });
-      wait();
+      BARRIER
       for (long t = mine.from; t < mine.to; t++) {
         long b = t / m, position = cache.lengths[b] + t % m;
         float* heads = qkv.get() + t * qkv_width;
@@ -245,7 +223,7 @@ void run(const Model& model, float* x, long rows, long m, const Cache& cache, in
           rotate(heads + (model.heads + h) * head, cosine, sine, head, keys + at + h * head);
         std::copy_n(heads + (model.heads + kv) * head, stride, values + at);
       }
-      wait();
+      BARRIER
       // A key-value head and a token at a time: its keys stay near for all queries that share it.
       for (long p = pairs.from; p < pairs.to; p++) {
         long h = p / tokens, t = p % tokens, b = t / m, seen = cache.lengths[b] + t % m + 1;
@@ -254,10 +232,10 @@ void run(const Model& model, float* x, long rows, long m, const Cache& cache, in
           attend(qkv.get() + t * qkv_width + g * head, keys + at, values + at, stride, seen, head, scores.data(),
                  attended.get() + t * attended_width + g * head);
       }
-      wait();
+      BARRIER
       multiply(matrix<Matrix>(layer.out, attended_width, width),
                as_rows(attended.get(), tokens, attended_width), tokens, tile, add_to_x);
-      wait();
+      BARRIER
 
       norm(layer.ffn_norm);
       Matrix up = matrix<Matrix>(layer.up, width, ffn);
@@ -271,9 +249,9 @@ void run(const Model& model, float* x, long rows, long m, const Cache& cache, in
                            swiglu(_mm512_loadu_ps(gates + r * PANEL + c),
                                   _mm512_loadu_ps(other + r * PANEL + c)));
                });
-      wait();
+      BARRIER
       multiply(matrix<Matrix>(layer.down, ffn, width), as_rows(hidden.get(), tokens, ffn), tokens, tile, add_to_x);
-      wait();
+      BARRIER
     }
     norm(model.final_norm);
     std::copy(normed.get() + mine.from * width, normed.get() + mine.to * width, x + mine.from * width);
@@ -282,8 +260,7 @@ void run(const Model& model, float* x, long rows, long m, const Cache& cache, in
 
 template <class Matrix, class Rows>
 void product(const float* x, long rows, const void* panels, long in, long out, float* y, int threads) {
-  Barrier wait;
-  Rows as_rows(rows, in, wait);
+  Rows as_rows(rows, in);
 #pragma omp parallel num_threads(threads)
   {
     std::vector<float> tile(TILE_ROWS * PANEL);
@@ -297,6 +274,18 @@ void product(const float* x, long rows, const void* panels, long in, long out, f
 }  // namespace
 
 extern "C" {
+
+// Loads `bytes`, a multiple of 64, with all threads, each a stretch of its own.
+float read_memory(const void* memory, int64_t bytes, int threads) {
+  float seen = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : seen)
+  {
+    Share lines(bytes / 64);
+    seen += _mm512_reduce_add_ps(
+        read_stretch(static_cast<const char*>(memory) + 64 * lines.from, 64 * (lines.to - lines.from)));
+  }
+  return seen;
+}
 
 void pass_packed(const Model* model, float* x, int64_t rows, int64_t m, const Cache* cache, int threads) {
   run<Packed, PackedRows>(*model, x, rows, m, *cache, threads);
