@@ -186,7 +186,10 @@ def _make(options: argparse.Namespace, device: str) -> int:
     vocabulary = load_chat().tokenizer.get_vocab_size()
     corpus = read_corpus(options.corpus, vocabulary)
     ngram_table.save_table(ngram_table.shipped_table(corpus.tokens, vocabulary))
-    train_head(options.corpus, SHIPPED, options.minutes, options.seed, progress)
+    # Names only: a record is no place for the folders of whoever made it.
+    typed = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]
+    command = f"python -m build_scripts {shlex.join(typed)}"
+    train_head(options.corpus, SHIPPED, options.minutes, options.seed, progress, command=command)
     progress.end()
     print(f"{SHIPPED} and {ngram_table.FILE} are those of {options.corpus}")
     return DONE

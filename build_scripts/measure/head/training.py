@@ -15,7 +15,6 @@ import pickle
 import platform
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -53,7 +52,7 @@ class Settings:
 
     vocabulary: int = 8160
     rows_per_step: int = 4
-    peak_rate: float = 1e-3
+    peak_rate: float = 3e-3
     final_rate: float = 0.01
     warm_up_steps: int = 50
     betas: tuple[float, float] = (0.9, 0.95)
@@ -63,10 +62,10 @@ class Settings:
     user_share: float = 0.25
     feature_weight: float = 0.5
     unroll: int = 3
-    unroll_from: float = 0.5
+    unroll_from: float = 0.6
     unroll_decay: float = 0.8
     held_out_rows: int = 64
-    evaluate_every: float = 60.0
+    evaluate_every: float = 120.0
     checkpoint_every: float = 60.0
 
 
@@ -368,6 +367,7 @@ def train_head(
     seed: int,
     progress: Progress,
     *,
+    command: str | None = None,
     rows: int | None = None,
     target: Target | None = None,
     settings: Settings = Settings(),
@@ -376,8 +376,8 @@ def train_head(
 ) -> dict[str, Any]:
     """Train a head on `corpus` and write it to `out`, its record beside it as .json; the record.
 
-    minutes: of training, after the features are there; rows: how many of the corpus are used, from
-    the first on, all if None; scratch: where features and checkpoints are kept so that an
+    minutes: of training, after the features are there; command: what was typed, for the record;
+    rows: how many of the corpus are used, from the first on, all if None; scratch: where features and checkpoints are kept so that an
     interrupted run goes on: by default a folder among the system's temporary files, removed at
     the end. ValueError, in one line, for a corpus that is none or too small, and for a time that
     is none.
@@ -405,7 +405,12 @@ def train_head(
     fit(data, run, 60 * minutes, seed, settings, lambda run: save_run(run, checkpoint, identity), progress, clock)
 
     weights_sha256 = write_head(out, run.parameters, data.frozen.tokens, data.frozen.embedding_scale)
-    record = training_record(target, data, run, minutes, seed, used, settings, weights_sha256)
+    record = {
+        "weights_sha256": weights_sha256,
+        "corpus": corpus.name,
+        **training_record(target, data, run, minutes, seed, used, settings),
+        **provenance(target, command),
+    }
     write_json(out.with_suffix(".json"), record)
     if scratch is None:
         shutil.rmtree(folder)
@@ -420,9 +425,8 @@ def training_record(
     seed: int,
     rows: int,
     settings: Settings,
-    weights_sha256: str,
 ) -> dict[str, Any]:
-    """What was trained on what, how, where, and what came of it."""
+    """What was trained on what, how, and what came of it, as it is after rounding to 8 bits."""
     in_bits = {name: value.detach() for name, value in run.parameters.items()}
     for name in MATRICES:
         values, scale = quantise(in_bits[name])
@@ -431,7 +435,6 @@ def training_record(
     step_tokens = settings.rows_per_step * data.tokens.shape[1]
     answers = data.held_out.answers
     return {
-        "weights_sha256": weights_sha256,
         "corpus_sha256": data.corpus.sha256,
         "corpus_rows": len(data.corpus.tokens),
         "rows_used": rows,
@@ -450,11 +453,10 @@ def training_record(
         "sittings": run.sittings,
         "final": data.held_out.score(data.head, working, settings.unroll),
         "curve": run.curve,
-        **provenance(target),
     }
 
 
-def provenance(target: Target) -> dict[str, Any]:
+def provenance(target: Target, command: str | None) -> dict[str, Any]:
     """Where and when: date, commit, command, device, versions."""
     root = Path(__file__).parents[3]
     asked = subprocess.run(
@@ -463,7 +465,7 @@ def provenance(target: Target) -> dict[str, Any]:
     return {
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "commit": asked.stdout.strip() or None,
-        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": command,
         "device": str(target.device),
         "processor": processor(),
         "threads": torch.get_num_threads(),
