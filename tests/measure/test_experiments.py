@@ -40,6 +40,7 @@ SETTINGS = {
         random=("stories15M",),
         random_grid=curve.Grid((1, 2), (1,), (4,)),
         draft_ks=(1, 3),
+        few_ks=(1, 3),
         draft_batches=(1, 2),
         draft_context=12,
         draft_rounds=2,
@@ -52,7 +53,7 @@ SETTINGS = {
     ),
     "batch": batch.Settings(
         (("quoting", (("context_ngram", 3),)), ("mix", (("ngram_table", 1), ("context_ngram", 3)))),
-        batches=(1, 2), tokens=16, repeats=2, prompts=2,
+        batches=(1, 2), tokens=16, repeats=2, prompts=2, large=2,
     ),
     "lossless": lossless.Settings(
         KINDS, (1, 3), prompts=2, tokens=16, alone_ks=(3,), alone_prompts=1,
