@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,9 @@ DRAFTERS = ("context_ngram", "ngram_table", "int8_copy", "eagle_head")
 
 WEIGHTS = Path(drafters.__file__).parents[1] / "weights"
 """One file for each drafter that has weights, by its name."""
+
+TRAINED = {"ngram_table": WEIGHTS / "ngram-table.npz", "eagle_head": WEIGHTS / "eagle-head.npz"}
+"""Those that are nothing without their file."""
 
 NAME = "SmolLM2-135M-Instruct"
 
@@ -115,4 +118,13 @@ def _makers(target: Target) -> dict[str, Callable[[], Drafter]]:
         "int8_copy": lambda: drafters.create("int8_copy", target=target),
         "eagle_head": lambda: drafters.create("eagle_head", target=target),
     }
-    return {name: known[name] for name in DRAFTERS if name in drafters.names()}
+    return {
+        name: known[name]
+        for name in DRAFTERS
+        if name in drafters.names() and (name not in TRAINED or TRAINED[name].is_file())
+    }
+
+
+def absent(makers: Iterable[str]) -> list[str]:
+    """The drafters that could be measured if there were weights for them."""
+    return [name for name in DRAFTERS if name not in makers]
