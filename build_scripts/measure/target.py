@@ -109,18 +109,26 @@ class Target:
         Every row advances by m; roll the cache back where some of them were padding.
         ValueError when the cache is too short.
         """
-        rows, m = tokens.shape
-        shapes, weights = self.shapes, self.weights
         aligned = len(set(cache.lengths)) == 1
-        positions = cache.advance(m)
+        positions = cache.advance(tokens.shape[1])
         extent = max(cache.lengths)
         # One token at the end of rows of one length sees everything: no mask needed.
-        visible = None if m == 1 and aligned else attention_mask(positions, extent, shapes, self.dtype)
+        masked = tokens.shape[1] > 1 or not aligned
+        return self._read(tokens, positions, cache.keys, cache.values, extent, masked)
+
+    def _read(
+        self, tokens: Tensor, positions: Tensor, all_keys: Tensor, all_values: Tensor, extent: int, masked: bool
+    ) -> Tensor:
+        """The pass itself: tokens and their positions [B, m], keys and values as the cache has them,
+        of which `extent` positions are looked at. It is made of work for the device alone."""
+        shapes, weights = self.shapes, self.weights
+        rows, capacity = all_keys.shape[1:3]
+        visible = attention_mask(positions, extent, shapes, self.dtype) if masked else None
         cosine, sine = self._cosine[positions][:, :, None], self._sine[positions][:, :, None]
-        slots = (torch.arange(rows, device=self.device)[:, None] * cache.capacity + positions).flatten()
+        slots = (torch.arange(rows, device=self.device)[:, None] * capacity + positions).flatten()
 
         x = F.embedding(tokens, weights.embedding)
-        for layer, keys, values in zip(weights.layers, cache.keys, cache.values):
+        for layer, keys, values in zip(weights.layers, all_keys, all_values):
             normed = rms_norm(x, layer.attention_norm, shapes.norm_epsilon)
             q, k, v = self._split_heads(self._linear(normed, layer.qkv))
             q, k = rotate(q, cosine, sine), rotate(k, cosine, sine)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from build_scripts.measure.cuda_graphs import GraphTarget
 from build_scripts.measure.kernels.compiling import Unavailable
 from build_scripts.measure.kernels.int8 import rounded
 from build_scripts.measure.kernels.native import int8_target, packed_target, plain_head, plain_layers
@@ -25,6 +26,8 @@ def choose(target: Target, device: str | torch.device = "cpu", name: str = "auto
     if name not in NAMES:
         raise ValueError(f"no kernel is called {name}; there are {', '.join(NAMES)}")
     target = to_device(target, device)
+    if name == "auto" and target.device.type == "cuda":
+        return GraphTarget(target), f"cuBLAS {_short(target.dtype)}, CUDA graphs"
     if name == "packed" or (name == "auto" and target.device.type == "cpu" and target.dtype == torch.float32):
         try:
             return packed_target(target), "packed AVX-512 fp32"
