@@ -20,7 +20,7 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help site serve test bench bench-peers picture clean
+.PHONY: help site serve test bench measure bench-peers picture clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
@@ -33,12 +33,15 @@ serve: $(VENV)/.site-packages ## serve the lesson and rebuild it on every save (
 	@$(IN_VENV) -c "$$CHECK_PORT" $(HOST) $(PORT)
 	@SITE_URL=http://$(HOST):$(PORT)/ $(IN_VENV) -m mkdocs serve --livereload --no-strict --dev-addr $(HOST):$(PORT)
 
-test: $(VENV)/.test-packages $(VENV)/.measure-packages ## run every test, in a real headless Chromium too (ARGS='-k quiz' for some)
+test: $(VENV)/.test-packages $(VENV)/.peers-packages ## run every test, in a real headless Chromium too (ARGS='-k quiz' for some)
 	@$(IN_VENV) -m build_scripts.chromium
 	@$(IN_VENV) -m pytest $(ARGS)
 
 bench: $(VENV)/.test-packages ## print build times, memory and what a reader's browser fetches (RUNS=5)
 	@$(IN_VENV) -m build_scripts.bench --runs $(RUNS)
+
+measure: $(VENV)/.measure-packages ## run the experiments here and write their records; goes on where it stopped (ARGS='curve --quick')
+	@$(IN_VENV) -m build_scripts measure $(ARGS)
 
 bench-peers: $(VENV)/.peers-packages ## decode with other engines and with ours, in turns; writes a record (ARGS=--quick)
 	@$(IN_VENV) -m build_scripts measure peers $(ARGS)

@@ -10,12 +10,12 @@ import argparse
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from build_scripts.measure.experiments import EXPERIMENTS, module
+from build_scripts.measure.experiments import ALL, EXPERIMENTS, module
 
 if TYPE_CHECKING:
     from build_scripts.measure.experiments.context import Context
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser, whole: Callable[[str], int]) 
     """whole: reads a whole number, as the other commands do."""
     parser.add_argument(
         "experiment", metavar="WHAT", nargs="?", choices=[*EXPERIMENTS, *MAKING, "all"], default="all",
-        help=f"one of {', '.join([*EXPERIMENTS, *MAKING])}, or all experiments in order (default)",
+        help=f"one of {', '.join([*EXPERIMENTS, *MAKING])}, or all: {', '.join(ALL)} (default)",
     )  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="fewer prompts and repeats; marked as quick")
     parser.add_argument(
@@ -83,6 +83,16 @@ def run(options: argparse.Namespace) -> int:
         signal.signal(signal.SIGTERM, before)
 
 
+def typed(arguments: Sequence[str]) -> str:
+    """The command for a record, which is no place for the folders of whoever made it: names only."""
+
+    def short(word: str) -> str:
+        option, equals, path = ("", "", word) if Path(word).is_absolute() else word.rpartition("=")
+        return f"{option}{equals}{Path(path).name}" if Path(path).is_absolute() else word
+
+    return f"python -m build_scripts {shlex.join(map(short, arguments))}"
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
@@ -96,6 +106,7 @@ def _expected() -> tuple[type[Exception], ...]:
         "build_scripts.measure.experiments.journal": "InUse",
         "build_scripts.measure.experiments.running": "Busy",
         "build_scripts.measure.experiments.speedup": "Missing",
+        "build_scripts.measure.peers.agreement": "Disagreement",
         "build_scripts.measure.predicting": "Unpredictable",
         "build_scripts.records.store": "RecordError",
         "build_scripts.measure.prompts": "BadPrompts",
@@ -115,6 +126,9 @@ def _run(options: argparse.Namespace) -> int:
     if options.experiment in MAKING:
         return _make(options, device)
 
+    if options.out.exists() and not options.out.is_dir():
+        print(f"{options.out}: this is a file, and records need a folder", file=sys.stderr)
+        return FAULTS
     context = _context(options, device)
     if options.experiment != "all":
         outcome = module(options.experiment).run(context)
@@ -126,16 +140,19 @@ def _run(options: argparse.Namespace) -> int:
 def _context(options: argparse.Namespace, device: str) -> Context:
     from build_scripts.measure import machine
     from build_scripts.measure.experiments.context import Context
-    from build_scripts.measure.experiments.subject import load_smollm2_subject
+    from build_scripts.measure.experiments.subject import absent, load_smollm2_subject
 
     print("Loading the model ...", file=sys.stderr)
+    subject = load_smollm2_subject(device)
+    for name in absent(subject.makers):
+        print(f"Without {name}: its weights are not there; to train it: measure corpus, then measure head", file=sys.stderr)
     return Context(
-        subject=load_smollm2_subject(device),
+        subject=subject,
         device=machine.describe_device(device),
         versions=machine.versions(),
         out=options.out,
         work=WORK,
-        command=f"python -m build_scripts {shlex.join(sys.argv[1:])}",
+        command=typed(sys.argv[1:]),
         seed=options.seed,
         quick=options.quick,
         allow_load=options.allow_load,
@@ -148,7 +165,7 @@ def _all(context: Context) -> int:
 
     finished = context.journal("all", {"out": str(context.out.resolve())})
     status = DONE
-    for name in EXPERIMENTS:
+    for name in ALL:
         before = finished.samples.get(name)
         if before is None or not (context.out / before["file"]).is_file():
             outcome = module(name).run(context)
@@ -186,10 +203,7 @@ def _make(options: argparse.Namespace, device: str) -> int:
     vocabulary = load_chat().tokenizer.get_vocab_size()
     corpus = read_corpus(options.corpus, vocabulary)
     ngram_table.save_table(ngram_table.shipped_table(corpus.tokens, vocabulary))
-    # Names only: a record is no place for the folders of whoever made it.
-    typed = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]
-    command = f"python -m build_scripts {shlex.join(typed)}"
-    train_head(options.corpus, SHIPPED, options.minutes, options.seed, progress, command=command)
+    train_head(options.corpus, SHIPPED, options.minutes, options.seed, progress, command=typed(sys.argv[1:]))
     progress.end()
     print(f"{SHIPPED} and {ngram_table.FILE} are those of {options.corpus}")
     return DONE

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch", reason="measuring needs torch: install the 
 from build_scripts.measure import drafters  # noqa: E402
 from build_scripts.measure.decoding import decode_plain  # noqa: E402
 from build_scripts.measure.drafters.ngram_table import count_table  # noqa: E402
-from build_scripts.measure.experiments import acceptance, batch, curve, lossless, module, speedup  # noqa: E402
+from build_scripts.measure.experiments import ALL, acceptance, batch, curve, lossless, module, speedup, traces  # noqa: E402
 from build_scripts.measure.experiments.context import Context  # noqa: E402
 from build_scripts.measure.experiments.load import Reading  # noqa: E402
 from build_scripts.measure.experiments.running import Runner  # noqa: E402
@@ -24,7 +24,7 @@ from build_scripts.measure.stopping import Limits  # noqa: E402
 from build_scripts.measure.target import Shapes, random_model  # noqa: E402
 from build_scripts.records.schema import Device, hash_of  # noqa: E402
 from build_scripts.records.store import RecordError, file_name, load_records, read_record  # noqa: E402
-from tests.measure.tiny import known_texts, some_prompts  # noqa: E402
+from tests.measure.tiny import known_texts, some_prompts, tiny_chat  # noqa: E402
 
 KINDS = ("chat", "prose", "code", "quoting")
 VOCABULARY = 24
@@ -40,6 +40,7 @@ SETTINGS = {
         random=("stories15M",),
         random_grid=curve.Grid((1, 2), (1,), (4,)),
         draft_ks=(1, 3),
+        few_ks=(1, 3),
         draft_batches=(1, 2),
         draft_context=12,
         draft_rounds=2,
@@ -52,11 +53,15 @@ SETTINGS = {
     ),
     "batch": batch.Settings(
         (("quoting", (("context_ngram", 3),)), ("mix", (("ngram_table", 1), ("context_ngram", 3)))),
-        batches=(1, 2), tokens=16, repeats=2, prompts=2,
+        batches=(1, 2), tokens=16, repeats=2, prompts=2, large=2,
     ),
     "lossless": lossless.Settings(
         KINDS, (1, 3), prompts=2, tokens=16, alone_ks=(3,), alone_prompts=1,
         flip_dtypes=("bfloat16",), flip_prompts=2, draws=2_000,
+    ),
+    "traces": traces.Settings(
+        tokens=12, repeats=3,
+        wanted=(traces.Wanted("context_ngram", "quoting", 3, 0.0), traces.Wanted("ngram_table", "chat", 2, 1.0)),
     ),
 }  # fmt: skip
 
@@ -73,9 +78,10 @@ def subject() -> Subject:
         target=target,
         kernel="torch.matmul fp32",
         plain=target,
+        chat=tiny_chat(),
         ends=frozenset({VOCABULARY - 1}),
         texts=[
-            Text(f"{KINDS[n % 4]}-{n:02}", KINDS[n % 4], "acceptance" if n < 12 else "speedup", tuple(prompt))
+            Text(f"{KINDS[n % 4]}-{n:02}", KINDS[n % 4], "acceptance" if n < 12 else "speedup", f"ask {n}", tuple(prompt))
             for n, prompt in enumerate(prompts)
         ],
         prompts_sha256=hash_of(prompts),
@@ -107,6 +113,6 @@ def context(subject: Subject, tmp_path: Path) -> Context:
 
 
 def test_all_in_order(context: Context) -> None:
-    for name in SETTINGS:
+    for name in ALL:
         outcome = module(name).run(context)
         assert outcome.holds and outcome.headline

@@ -40,7 +40,7 @@ from build_scripts.measure.stopping import Limits  # noqa: E402
 from build_scripts.measure.target import Target, random_model  # noqa: E402
 from build_scripts.records.schema import Device, PeersRecord  # noqa: E402
 from build_scripts.records.store import file_name, read_record  # noqa: E402
-from tests.measure.tiny import SHAPES, VOCABULARY, some_prompts  # noqa: E402
+from tests.measure.tiny import SHAPES, VOCABULARY, some_prompts, tiny_chat  # noqa: E402
 
 SETTINGS = Settings(prompts=2, repeats=2, tokens=10, logit_prompts=2)
 END = VOCABULARY  # no token: the tiny model goes on to the cap
@@ -57,13 +57,14 @@ def single_target(seed: int = 1) -> Target:
 
 def subject_of(target: Target) -> Subject:
     prompts = iter(some_prompts(4 * 3))
-    texts = [Text(f"{kind}-{n}", kind, "speedup", tuple(next(prompts))) for kind in KINDS for n in range(3)]
+    texts = [Text(f"{kind}-{n}", kind, "speedup", "words", tuple(next(prompts))) for kind in KINDS for n in range(3)]
     return Subject(
         name="tiny",
         trained=False,
         target=target,
         kernel="torch.matmul fp32",
         plain=target,
+        chat=tiny_chat(),
         ends=frozenset({END}),
         texts=texts,
         prompts_sha256="0" * 64,

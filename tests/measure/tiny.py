@@ -18,6 +18,7 @@ from build_scripts.measure.decoding import Decoded, decode_plain
 from build_scripts.measure.drafters.ngram_table import count_table
 from build_scripts.measure.drafting import Drafter, Proposal
 from build_scripts.measure.sampling import Sampling, draw, probabilities
+from build_scripts.measure.smollm2 import Chat
 from build_scripts.measure.stopping import Limits
 from build_scripts.measure.target import Shapes, Target, random_model
 from build_scripts.measure.toy_law import law_after  # noqa: F401  (tests take it from here)
@@ -30,6 +31,19 @@ DRAFTERS = ["adversary", "context_ngram", "ngram_table", "oracle"]
 
 def tiny_target(seed: int = 1) -> Target:
     return random_model(SHAPES, seed, torch.float64, positions=256)
+
+
+def tiny_chat() -> Chat:
+    """Each token is a letter; the last one stands for no text."""
+
+    class Letters:
+        def id_to_token(self, token: int) -> str:
+            return chr(ord("a") + token)
+
+        def get_added_tokens_decoder(self) -> dict[int, str]:
+            return {VOCABULARY - 1: self.id_to_token(VOCABULARY - 1)}
+
+    return Chat(Letters(), end=VOCABULARY - 1, template="")
 
 
 def some_prompts(count: int, seed: int = 7, longest: int = 12) -> list[list[int]]:

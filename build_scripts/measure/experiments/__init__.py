@@ -22,8 +22,13 @@ EXPERIMENTS = {
     "speedup": "plain and speculative decoding in turns, beside what was predicted",
     "batch": "what a batch does to the speedup",
     "lossless": "the proof that speculative decoding writes what plain decoding writes",
+    "traces": "runs to be raced and replayed, token by token",
+    "peers": "other engines and ours, in turns on the same prompts",
 }
-"""By name, in the order in which `all` runs them: speedup and batch predict from the first two."""
+"""By name. Speedup and batch predict from curve and acceptance; traces shows what speedup found best."""
+
+ALL = tuple(name for name in EXPERIMENTS if name != "peers")
+"""What `all` runs, in this order; peers needs packages of its own."""
 
 
 def module(name: str) -> ModuleType:

@@ -41,17 +41,19 @@ MIX = "mix"
 @dataclass(frozen=True)
 class Settings:
     """pairs: kind (or MIX) with what is measured on it, drafter and k; repeats: at least this many
-    samples of each; prompts: that many of them take part, also where a batch is small."""
+    samples of each, one less of batches from `large` on, which take minutes; prompts: that many of
+    them take part, also where a batch is small."""
 
     pairs: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
     batches: tuple[int, ...]
     tokens: int
     repeats: int
     prompts: int
+    large: int
 
 
 def settings(device: str, quick: bool, drafters: tuple[str, ...]) -> Settings:
-    mixed = (("int8_copy", 3), ("eagle_head", 1), ("eagle_head", 2))
+    mixed = (("int8_copy", 3), ("eagle_head", 1))
     quoting = (("context_ngram", 3),)
     batches = (1, 8, 32) if quick else (1, 2, 4, 8, 16, 32)
     pairs = [("quoting", quoting), (MIX, mixed)]
@@ -60,9 +62,10 @@ def settings(device: str, quick: bool, drafters: tuple[str, ...]) -> Settings:
             (kind, kept) for kind, each in pairs if (kept := tuple(pair for pair in each if pair[0] in drafters))
         ),
         batches=(*batches, 64, 128, 256) if device == "cuda" else batches,
-        tokens=32 if quick else 48,
+        tokens=24 if quick else 32,
         repeats=1 if quick else 3,
         prompts=2 if quick else 8,
+        large=16,
     )
 
 
@@ -103,7 +106,8 @@ def run(context: Context) -> Outcome:
 
 
 def repeats(chosen: Settings, batch: int) -> int:
-    return max(chosen.repeats, math.ceil(chosen.prompts / batch))
+    least = max(1, chosen.repeats - (batch >= chosen.large))
+    return max(least, math.ceil(chosen.prompts / batch))
 
 
 # --- which prompts -----------------------------------------------------------------------------

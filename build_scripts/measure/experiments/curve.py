@@ -63,8 +63,9 @@ class Grid:
 class Settings:
     """target: the passes of the model that is decoded with; long: contexts that it has at B = 1
     only; torch_dtypes, torch_grid: the same model under torch's own kernel; random, random_grid:
-    models with random weights; draft_*: which drafting, and how many rounds a sample; repeats: how
-    often all of it is measured; at_least: seconds that a sample of passes takes."""
+    models with random weights; draft_*: which drafting, and how many rounds a sample, with few_ks
+    where there are several rows; repeats: how often all of it is measured; at_least: seconds that a
+    sample of passes takes."""
 
     target: Grid
     long: tuple[int, ...]
@@ -73,6 +74,7 @@ class Settings:
     random: tuple[str, ...]
     random_grid: Grid
     draft_ks: tuple[int, ...]
+    few_ks: tuple[int, ...]
     draft_batches: tuple[int, ...]
     draft_context: int
     draft_rounds: int
@@ -87,14 +89,15 @@ def settings(device: str, quick: bool) -> Settings:
     gpu = device == "cuda"
     batches = (1, 8, 32) if quick else (1, 2, 4, 8, 16, 32)
     return Settings(
-        target=Grid(MS, (*batches, 64, 128, 256) if gpu else batches, (128,) if quick else (128, 512)),
-        long=() if quick else (1024,),
+        target=Grid(MS, (*batches, 64, 128, 256) if gpu else batches, (128, 512) if gpu and not quick else (128,)),
+        long=() if quick else (1024,) if gpu else (512, 1024),
         torch_dtypes=("bfloat16",) if gpu else ("float32", "bfloat16"),
         torch_grid=Grid(MS, (1,), (128,)),
         random=tuple(LARGE if gpu else list(SMALLER)[:1] if quick else SMALLER),
         random_grid=Grid(MS, (1, 8, 64, 256) if gpu else (1,), (128, 512) if gpu else (128,)),
         draft_ks=tuple(range(1, 9)),
-        draft_batches=(1, 8, 32) if quick else (1, 4, 8, 16, 32),
+        few_ks=(1, 2, 3),
+        draft_batches=(1, 8, 32) if quick else (1, 4, 8, 32),
         draft_context=128,
         draft_rounds=4,
         repeats=3 if quick else 7,
@@ -386,8 +389,9 @@ def time_drafting(
             seconds += (time.perf_counter() - began) if round_ else 0.0
         return 1000 * seconds / rounds
 
-    one(max(chosen.draft_ks))
-    return {str(k): round(one(k), 4) for k in chosen.draft_ks}
+    ks = chosen.draft_ks if batch == 1 else chosen.few_ks
+    one(max(ks))
+    return {str(k): round(one(k), 4) for k in ks}
 
 
 def draft_costs(samples: Mapping[str, Json], chosen: Settings) -> list[DraftCost]:

@@ -3,9 +3,10 @@
 The predictions come first: made from the records of `curve` and `acceptance`, which saw other
 prompts, they are put into the journal and hashed before anything is decoded here.
 
-Plain and speculative decoding of a prompt follow each other directly: one plain answer between
-two speculative ones, so that each of the two is beside it, one before and one after. Which k
-go together, and which goes first, is drawn anew for every prompt. Greedy, one row at a time.
+Plain and speculative decoding of a prompt follow each other directly: the answers with every k of
+a drafter, in an order drawn anew for every prompt, and in their middle the plain one that all of
+them are compared with, so that a drift of the machine weighs on both sides alike. Greedy, one
+row at a time.
 
 Speed is that of the rounds: reading the prompt is left out on both sides, the target's prefill
 as well as what the drafter does with it (`reset`), since both are paid once, however long the
@@ -22,7 +23,6 @@ from dataclasses import asdict, dataclass
 from typing import TypeVar
 
 from build_scripts.measure.decoding import Answer, Decoded, decode_plain, decode_speculative
-from build_scripts.measure.experiments.acceptance import GREEDY_KS
 from build_scripts.measure.experiments.context import Context, Outcome
 from build_scripts.measure.experiments.journal import Json
 from build_scripts.measure.experiments.running import Task
@@ -67,7 +67,7 @@ class Settings:
 def settings(drafters: Sequence[str], quick: bool) -> Settings:
     return Settings(
         kinds=KINDS,
-        drafters={name: (1, 3, 8) if quick else GREEDY_KS for name in drafters},
+        drafters={name: (1, 3, 8) if quick else (1, 2, 3, 5, 8) for name in drafters},
         prompts=2 if quick else 8,
         tokens=32 if quick else 48,
         repeats=1,
@@ -179,7 +179,7 @@ def warm_up(context: Context, chosen: Settings) -> None:
 
 
 def prompt_task(context: Context, chosen: Settings, drafter: str, text: Text, number: int) -> Task:
-    """One prompt with every k of a drafter: two k, and a plain answer between them."""
+    """One prompt with every k of a drafter, and a plain answer in the middle."""
     subject, limits = context.subject, Limits(chosen.tokens, context.subject.ends)
     ks = chosen.drafters[drafter]
     key = f"{drafter} {text.id} repeat={number}"
@@ -188,23 +188,16 @@ def prompt_task(context: Context, chosen: Settings, drafter: str, text: Text, nu
         # In an order of the sample's own, the same in every sitting.
         order = list(ks)
         random.Random(f"{context.seed} {key}").shuffle(order)
-        found: Json = {}
-        for first in range(0, len(order), 2):
-            pair = order[first : first + 2]
-            answers: dict[int, Json] = {}
-            for k in (pair[0], 0, *pair[1:]):
-                if k == 0:
-                    decoded = decode_plain(subject.target, [text.tokens], limits)
-                else:
-                    decoded = decode_speculative(
-                        subject.target, subject.drafter(drafter), [text.tokens], k, limits
-                    )
-                answers[k] = timed(decoded)
-            for k in pair:
-                found[str(k)] = {"plain": answers[0], "speculative": answers[k]}
-        return found
+        middle = len(order) // 2
+        before = {k: speculative(k) for k in order[:middle]}
+        plain = timed(decode_plain(subject.target, [text.tokens], limits))
+        after = {k: speculative(k) for k in order[middle:]}
+        return {str(k): {"plain": plain, "speculative": answer} for k, answer in (before | after).items()}
 
-    return Task(key, f"{drafter} on {text.id}", len(ks) + (len(ks) + 1) // 2, measure)
+    def speculative(k: int) -> Json:
+        return timed(decode_speculative(subject.target, subject.drafter(drafter), [text.tokens], k, limits))
+
+    return Task(key, f"{drafter} on {text.id}", len(ks) + 1, measure)
 
 
 def timed(decoded: Decoded) -> Json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import torch
 
 from build_scripts.measure import drafters
 from build_scripts.measure.drafting import Drafter
+from build_scripts.measure.smollm2 import Chat
 from build_scripts.measure.target import Target
 
 DRAFTERS = ("context_ngram", "ngram_table", "int8_copy", "eagle_head")
@@ -19,29 +20,35 @@ DRAFTERS = ("context_ngram", "ngram_table", "int8_copy", "eagle_head")
 WEIGHTS = Path(drafters.__file__).parents[1] / "weights"
 """One file for each drafter that has weights, by its name."""
 
+TRAINED = {"ngram_table": WEIGHTS / "ngram-table.npz", "eagle_head": WEIGHTS / "eagle-head.npz"}
+"""Those that are nothing without their file."""
+
 NAME = "SmolLM2-135M-Instruct"
 
 
 @dataclass(frozen=True)
 class Text:
-    """A prompt as the target reads it; part: "acceptance" or "speedup"."""
+    """A prompt; part: "acceptance" or "speedup"; words: what the user says; tokens: what the target
+    reads."""
 
     id: str
     kind: str
     part: str
+    words: str
     tokens: tuple[int, ...]
 
 
 @dataclass
 class Subject:
-    """plain: the same weights under torch's own kernel; drafter_sha256: of the files of weights that
-    drafters read; makers: what creates each drafter."""
+    """plain: the same weights under torch's own kernel; chat: what tokens stand for; drafter_sha256: of
+    the files of weights that drafters read; makers: what creates each drafter."""
 
     name: str
     trained: bool
     target: Target
     kernel: str
     plain: Target
+    chat: Chat
     ends: frozenset[int]
     texts: Sequence[Text]
     prompts_sha256: str
@@ -85,8 +92,9 @@ def load_smollm2_subject(device: str) -> Subject:
         target=target,
         kernel=chosen,
         plain=plain,
+        chat=chat,
         ends=frozenset({chat.end}),
-        texts=[Text(p.id, p.kind, p.part, tuple(chat.prompt(p.text))) for p in prompts],
+        texts=[Text(p.id, p.kind, p.part, p.text, tuple(chat.prompt(p.text))) for p in prompts],
         prompts_sha256=prompts_sha256(prompts),
         weights_sha256=file_sha256(find_weights()),
         drafter_sha256=_weights_of_drafters(),
@@ -110,4 +118,13 @@ def _makers(target: Target) -> dict[str, Callable[[], Drafter]]:
         "int8_copy": lambda: drafters.create("int8_copy", target=target),
         "eagle_head": lambda: drafters.create("eagle_head", target=target),
     }
-    return {name: known[name] for name in DRAFTERS if name in drafters.names()}
+    return {
+        name: known[name]
+        for name in DRAFTERS
+        if name in drafters.names() and (name not in TRAINED or TRAINED[name].is_file())
+    }
+
+
+def absent(makers: Iterable[str]) -> list[str]:
+    """The drafters that could be measured if there were weights for them."""
+    return [name for name in DRAFTERS if name not in makers]

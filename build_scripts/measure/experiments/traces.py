@@ -21,6 +21,7 @@ from pydantic import TypeAdapter
 from build_scripts.measure.experiments.context import Context, Outcome
 from build_scripts.measure.experiments.running import Task
 from build_scripts.measure.experiments.subject import Subject, Text
+from build_scripts.measure.prompts import KINDS
 from build_scripts.measure.sampling import Sampling
 from build_scripts.measure.stopping import Limits
 from build_scripts.measure.tracing import (
@@ -39,8 +40,6 @@ from build_scripts.records.schema import Device, RoundCounts, SpeedupCell, Speed
 from build_scripts.records.statistics import summarise
 from build_scripts.records.store import file_name, load_records
 from build_scripts.records.trace import TRACE_BYTES, Control, Trace, write_trace
-
-KINDS = ("chat", "prose", "code", "quoting")
 
 BEST_K = {"context_ngram": 4, "ngram_table": 1, "int8_copy": 3, "eagle_head": 1}
 """Where there is no record of speedups; 3 for a drafter that is not here."""
@@ -121,8 +120,9 @@ def run(context: Context) -> Outcome:
             runner.progress.note(f"{path}: {trace.sent_bytes} bytes after gzip, above {TRACE_BYTES}")
         entries.append(entry)
     record = TracesRecord(**about, experiment="traces", traces=entries)
+    outcome = context.finish(runner, record, headline(entries))
     _remove_replaced(context, record)
-    return Outcome(record, headline(entries))
+    return outcome
 
 
 def headline(entries: Sequence[TraceEntry]) -> str:
