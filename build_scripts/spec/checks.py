@@ -37,7 +37,7 @@ RESERVED_KEYS = {"at", "step", "words", "flips"}
 RESERVED_IDS = {"top", "lesson-page"}
 """Ids that every page has already."""
 
-ONCE = ("step-diagram", "glossary", "sources", "numbers")
+ONCE = ("race", "step-diagram", "glossary", "sources", "numbers")
 """Views of which there is one: their parts have addresses, or they show all there is of something."""
 
 METHOD = "method"

@@ -153,10 +153,9 @@ def calculator_link(lesson: Lesson, block: Quiz, settings: Settings) -> str | No
 def _page_of(lesson: Lesson, wanted: Callable[[Block], bool]) -> tuple[str, str] | None:
     """The id of the page of the first block that is wanted, and the block's own id."""
     for page in lesson.pages:
-        for part in page.parts:
-            for block in part.blocks:
-                if wanted(block):
-                    return page.id, block.id
+        for block in page.blocks:
+            if wanted(block):
+                return page.id, block.id
     return None
 
 
