@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from build_scripts.spec.types import Id, Names, PlainText, RichText, Strict, Template
 
 RESULT = Names("drafter", "plain_ms", "speculative_ms", "tokens", "plain_tokens", "speculative_tokens", "factor")
@@ -34,12 +32,6 @@ class RaceChecks(Strict):
     differ: Annotated[Template, Names("n", "tokens")]
     """`n`: the first token that is not the same."""
     drawn: PlainText
-
-
-class RaceSpeed(Strict):
-    factor: float = Field(gt=0, le=16)
-    """Of the recorded speed."""
-    label: PlainText
 
 
 class RaceLabels(Strict):
@@ -71,9 +63,8 @@ class RaceLabels(Strict):
     """The button that goes on to the next token or burst."""
     clock: PlainText
     """Names the slider of time."""
-    clock_at: Annotated[Template, Names("ms", "plain", "speculative", "total")]
+    clock_at: Annotated[Template, Names("ms", "plain", "speculative")]
     """Where the slider stands, for those who do not see it."""
-    speed: PlainText
     accepted: PlainText
     target: PlainText
     """The target's own token, in the key beside the texts."""
@@ -82,10 +73,6 @@ class RaceLabels(Strict):
     """Loaded and paused, for readers who asked for less motion."""
     leads: Annotated[Template, Names("lane", "ms", "other", "n", "total")]
     """One lane is done, and the other is not."""
-    loading: PlainText
-    failed: PlainText
-    broken: PlainText
-    """A trace that cannot be read."""
     replay: PlainText
     """The link to the same run, round by round."""
 
@@ -97,8 +84,6 @@ class Race(Strict):
     id: Id
     title: PlainText
     intro: RichText
-    speeds: list[RaceSpeed] = Field(min_length=2)
-    """What the reader may choose from; one of them is 1."""
     results: RaceResults
     checks: RaceChecks
     labels: RaceLabels

@@ -7,6 +7,7 @@ lost. race.js runs the race; it is fetched when the reader asks for it, a trace 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from build_scripts.model.speculation import verdict
@@ -16,11 +17,12 @@ from build_scripts.render.numbers import fixed
 from build_scripts.spec.measured import MeasuredWords
 from build_scripts.spec.race import Race
 from build_scripts.spec.schema import Lesson
+from build_scripts.views import recorded
 from build_scripts.views.base import PageContext, Rendered
 from build_scripts.views.measured import frame
 
 STYLESHEET = "assets/lesson/race.css"
-SCRIPTS = ("assets/lesson/traces.js", "assets/lesson/views/race.js")
+SCRIPTS = (recorded.LOADER, "assets/lesson/views/race.js")
 
 OUTCOMES = {"net win": "wins", "break-even": "ties", "net loss": "loses"}
 """What the race calls the verdict on a run."""
@@ -31,7 +33,7 @@ PROMPT_CHARACTERS = 100
 
 SCRIPTED = (
     "setting", "setting_drawn", "speculative_lane", "speculative_pace", "ms", "tokens", "rate", "start", "again",
-    "clock_at", "started", "ready", "leads", "loading", "failed", "broken", "plain_lane",
+    "clock_at", "started", "ready", "leads", "plain_lane", "clock", "accepted", "target",
 )  # fmt: skip
 """The words that race.js needs; the others stand in the page."""
 
@@ -51,6 +53,7 @@ def render(block: Race, page: PageContext) -> Rendered:
         measured=words,
         marks=MARKS,
         default=default,
+        speeds=list(zip(recorded.SPEEDS, words.recorded.speeds)),
         devices=[_choices(block, traces, words, len(devices) > 1) for traces in devices],
         prompt=short(default.prompt),
         lanes=_lanes(block, default, words),
@@ -60,22 +63,24 @@ def render(block: Race, page: PageContext) -> Rendered:
         caption=_caption(block, page.traces, words),
         line=_device_line(page, default),
     )
-    runs = {trace.id: _index_entry(trace, words) for trace in page.traces}
-    speeds = [speed_key(speed.factor) for speed in block.speeds]
     data = {
-        "runs": runs,
+        "runs": {trace.id: _index_entry(trace, words) for trace in page.traces},
         "prompts": {trace.kind: short(trace.prompt) for trace in page.traces},
         "results": block.results.model_dump(),
         "checks": block.checks.model_dump(),
         "labels": block.labels.model_dump(include=set(SCRIPTED)),
+        "loading": words.recorded.loading,
+        "failed": words.recorded.failed,
         "replay": home,
     }
-    own = [
-        {"name": "race_trace", "key": "trace", "type": "choice", "default": default.id, "options": list(runs)},
-        {"name": "race_speed", "key": "speed", "type": "choice", "default": "1", "options": speeds},
-    ]
-    parameters = [entry | {"view": block.view} for entry in own]
-    return Rendered(html, data, parameters=parameters, stylesheet=STYLESHEET, scripts=SCRIPTS, wakes="used")
+    return Rendered(
+        html,
+        data,
+        parameters=recorded.parameters(page.traces, default.id, "race"),
+        stylesheet=STYLESHEET,
+        scripts=SCRIPTS,
+        wakes="used",
+    )
 
 
 # --- the runs to choose from -----------------------------------------------------------------------
@@ -208,18 +213,25 @@ def result(block: Race, trace: Trace, words: MeasuredWords) -> str:
 
 def check(block: Race, trace: Trace) -> str:
     """Whether both texts are the same; reading the trace compared them."""
-    plain, speculative = trace.plain.tokens, trace.speculative.tokens
-    if trace.temperature:
+    n, tokens = parting(trace), len(trace.plain.tokens)
+    if n is None:
         return block.checks.drawn
-    if trace.same_tokens:
-        return block.checks.built.format(tokens=len(plain))
-    parts = next((n for n, pair in enumerate(zip(plain, speculative)) if pair[0] != pair[1]), None)
-    return block.checks.differ.format(n=1 + (min(len(plain), len(speculative)) if parts is None else parts), tokens=len(plain))
+    return block.checks.differ.format(n=n, tokens=tokens) if n else block.checks.built.format(tokens=tokens)
+
+
+def parting(trace: Trace) -> int | None:
+    """The first token, from 1, that is not the same in both texts; 0 where there is none, None where
+    the texts need not be the same."""
+    if trace.temperature:
+        return None
+    plain, speculative = trace.plain.tokens, trace.speculative.tokens
+    pairs = zip_longest(plain, speculative)
+    return next((n for n, (one, other) in enumerate(pairs, start=1) if one != other), 0)
 
 
 def _index_entry(trace: Trace, words: MeasuredWords) -> list[Any]:
     """What race.js says of a run before it is fetched: drafter, kind of text, k, temperature, of plain
-    decoding ms and tokens, of speculation ms and tokens, whether the tokens are the same."""
+    decoding ms and tokens, of speculation ms and tokens, and `parting`."""
     return [
         frame.drafter_name(trace.drafter, words),
         trace.kind,
@@ -229,6 +241,7 @@ def _index_entry(trace: Trace, words: MeasuredWords) -> list[Any]:
         len(trace.plain.tokens),
         round(trace.speculative.decode_ms, 3),
         len(trace.speculative.tokens),
+        parting(trace),
     ]
 
 
@@ -237,11 +250,6 @@ def _index_entry(trace: Trace, words: MeasuredWords) -> list[Any]:
 
 def milliseconds(ms: float) -> str:
     return fixed(ms, 0 if ms >= 100 else 1)
-
-
-def speed_key(factor: float) -> str:
-    """A speed as the address holds it: 1, 2, 0.25, 0.0625."""
-    return f"{factor:.6f}".rstrip("0").rstrip(".")
 
 
 def short(prompt: str) -> str:
