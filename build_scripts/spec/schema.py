@@ -838,6 +838,8 @@ class Labels(Strict):
     kinds: dict[Kind, PlainText]
     kinds_help: dict[Kind, PlainText]
     no_script: PlainText
+    script_failed: PlainText
+    """Where what makes a figure live could not be fetched."""
     chart_loading: PlainText
     chart_failed: PlainText
     none: PlainText

@@ -72,7 +72,7 @@ def render(block: Quiz, page: PageContext) -> Rendered:
         progress=block.labels.progress.format(n=0, total=total),
         score=block.labels.score.format(right=0, answered=0, total=total),
     )
-    return Rendered(html=html, data=_data(block, page.lesson))
+    return Rendered(html, _data(block, page.lesson), scripts=["assets/lesson/views/quiz.js"], wakes="near")
 
 
 def _view(question: Question, n: int, total: int, block: Quiz, page: PageContext) -> QuestionView:

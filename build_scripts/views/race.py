@@ -128,7 +128,7 @@ def _choices(block: Race, traces: Sequence[Trace], words: MeasuredWords, named: 
 
 
 def _choice(trace: Trace) -> dict[str, Any]:
-    return {"id": trace.id, "factor": frame.times(trace.factor), "outcome": outcome(trace), "k": trace.k}
+    return {"id": trace.id, "factor": frame.times(trace.factor), "outcome": outcome(trace), "k": trace.k, "setting": None}
 
 
 def setting(block: Race, trace: Trace, words: MeasuredWords) -> str:
