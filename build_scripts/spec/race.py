@@ -71,7 +71,7 @@ class RaceLabels(Strict):
     started: Annotated[Template, Names("drafter")]
     ready: PlainText
     """Loaded and paused, for readers who asked for less motion."""
-    leads: Annotated[Template, Names("lane", "ms", "other", "n", "total")]
+    leads: Annotated[Template, Names("lane", "ms", "other")]
     """One lane is done, and the other is not."""
     replay: PlainText
     """The link to the same run, round by round."""

@@ -161,7 +161,6 @@
         drawBar(lane, 1);
       }
       markFirst(ended);
-      write(status, result(data, run(), ended));
     }
 
     function drawNumbers(lane, time, tokens, total, rate) {
@@ -225,7 +224,6 @@
       else if (now[first].done) {
         write(status, fill(labels.leads, {
           lane: lane[first], other: lane[other], ms: milliseconds(now[first].elapsed),
-          n: now[other].tokens, total: judged[other].tokens,
         }));
       } else write(status, fill(still.matches && !playing ? labels.ready : labels.started, { drafter: lane.speculative }));
     }
@@ -243,16 +241,16 @@
 
     /* --- the run --- */
 
-    /* The chosen run on the page, at its end; null where it could not be read, or where another was
-       chosen meanwhile. */
-    async function open() {
+    /* The chosen run on the page, at that moment where it is new; null where it could not be read,
+       or where another was chosen meanwhile. */
+    async function open(at) {
       const id = chosen();
       if (trace && trace.id === id) return trace;
       write(status, data.loading);
       try {
         const fetched = await Lesson.traces.load(id);
         if (id !== chosen()) return null;
-        show(fetched);
+        show(fetched, at);
         return trace;
       } catch (error) {
         console.warn(error.message);
@@ -264,11 +262,12 @@
       }
     }
 
-    function show(fetched) {
+    function show(fetched, at) {
       trace = fetched;
       judged = Lesson.traces.judge(trace);
-      ms = Lesson.traces.clock(trace).last;
-      stage.scrub.max = ms;
+      const { last } = Lesson.traces.clock(trace);
+      ms = Math.min(at, last);
+      stage.scrub.max = last;
       stage.scrub.step = "any";
       const pieces = { plain: plainPieces(trace), speculative: speculativePieces(trace) };
       for (const [name, lane] of Object.entries(lanes)) {
@@ -291,6 +290,7 @@
       const words = { ...data.checks, same: data.checks.built };
       const ended = ending(run());
       drawEnd(ended);
+      write(status, result(data, run(), ended));
       write(find(".race-check"), check(words, run()[8], ended.plain.tokens));
       drawButton();
     }
@@ -343,15 +343,15 @@
     async function toggle() {
       if (playing) return pause();
       const fresh = !trace;
-      if (!(await open()) || playing) return;
-      if (fresh && still.matches) go(0);
+      if (!(await open(0)) || playing) return;
+      if (fresh && still.matches) drawButton();
       else play();
     }
 
     async function step(direction) {
       if (playing) pause();
       const fresh = !trace;
-      if (!(await open())) return;
+      if (!(await open(0))) return;
       const all = moments(trace);
       const { last } = Lesson.traces.clock(trace);
       raced = true;
@@ -394,7 +394,7 @@
       raced = false;
       const wasOpen = trace !== null;
       close();
-      if (wasOpen) open().then(drawButton);
+      if (wasOpen) open(Infinity).then(drawButton);
     });
     drawChoice();
     close();
