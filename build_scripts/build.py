@@ -93,8 +93,9 @@ def render_lesson(
 
 def _render_page(page: Page, context: PageContext, environment: Environment, files: dict[str, str]) -> str:
     """One page's Markdown; adds the page's charts to `files`."""
+    opening = [VIEWS[block.view](block, context) for block in page.opening]
     rendered = [[VIEWS[block.view](block, context) for block in part.blocks] for part in page.parts]
-    everything = [view for views in rendered for view in views]
+    everything = [*opening, *(view for views in rendered for view in views)]
     for view in everything:
         for name, figure in view.charts.items():
             files[f"charts/{name}.json"] = _chart_json(figure)
@@ -111,6 +112,7 @@ def _render_page(page: Page, context: PageContext, environment: Environment, fil
         labels=context.lesson.labels,
         page=page,
         is_first=page is context.lesson.pages[0],
+        opening=[_place(block, view) for block, view in zip(page.opening, opening) if view.html],
         parts=parts,
         rich=context.rich,
         rich_inline=context.rich_inline,

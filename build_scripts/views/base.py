@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Rendered:
     """A view's block, ready to stand in a page.
 
-    `html` is complete without JavaScript. `data` is what the view's script needs
+    `html` is complete without JavaScript; an opening block without any is left out, title and all. `data` is what the view's script needs
     (None: the view has no script). `charts` are plain Plotly figures by name; each
     is also written to docs/charts/NAME.json.
     """
