@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from build_scripts.measure.cache import Cache
@@ -86,7 +87,8 @@ class GraphTarget(Target):
         keys, values = cache.keys, cache.values
 
         def compute(tokens: Tensor, positions: Tensor) -> Tensor:
-            return self._read(tokens, positions, keys, values, extent, masked=True)
+            x = F.embedding(tokens, self.weights.embedding)
+            return self._pass_over(x, positions, keys, values, extent, masked=True)
 
         if m > LONGEST:
             return compute(tokens, positions)
