@@ -50,7 +50,7 @@ picture: site $(VENV)/.test-packages ## take the README's picture of the page an
 	@$(IN_VENV) -m build_scripts.picture
 
 clean: ## remove what was built, but not .venv
-	rm -rf site docs/*.md docs/charts build dist *.egg-info .pytest_cache .hypothesis
+	rm -rf site docs/*.md docs/charts docs/traces build dist *.egg-info .pytest_cache .hypothesis
 	find build_scripts tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- the environment ----------------------------------------------------------------

@@ -8,15 +8,21 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from build_scripts.records.agreement import check_traces
+from build_scripts.records.schema import TracesRecord
 from build_scripts.records.store import Records, load_records
+from build_scripts.records.trace import Trace, load_traces
 from build_scripts.render.palette import read_palette
 from build_scripts.render.richtext import RichTextRenderer
+from build_scripts.render.traces import FOLDER as TRACES
+from build_scripts.render.traces import shown_traces, trace_scripts
 from build_scripts.write import write_all
 from build_scripts.spec import load_lesson
 from build_scripts.spec.schema import Block, Lesson, Page
@@ -34,17 +40,31 @@ MARK = "generated_from"
 def build_site_sources(spec_path: Path, docs_dir: Path) -> list[Path]:
     """Build the pages and charts of `spec_path` into `docs_dir`; return the files that changed.
 
-    Raises SpecError when the lesson is not valid, and RecordError when a record is not, each with
-    every fault; then no file is touched.
+    Raises SpecError when the lesson is not valid, and RecordError when a record or a trace is not,
+    each with every fault; then no file is touched.
     """
     lesson = load_lesson(spec_path)
     records = load_records(docs_dir / MEASUREMENTS)
-    files = render_lesson(lesson, docs_dir / STYLESHEET, records)
-    return write_all(docs_dir, files, owned=["*.md", "charts/*.json"], mark=MARK)
+    traces = read_traces(docs_dir / MEASUREMENTS, records)
+    files = render_lesson(lesson, docs_dir / STYLESHEET, records, traces)
+    files |= trace_scripts(traces, MARK)
+    return write_all(docs_dir, files, owned=["*.md", "charts/*.json", f"{TRACES}/*.js"], mark=MARK)
 
 
-def render_lesson(lesson: Lesson, stylesheet: Path, records: Records) -> dict[str, str]:
-    """Every generated file of the lesson, as relative path -> text; measured figures are drawn from the records."""
+def read_traces(folder: Path, records: Records) -> list[Trace]:
+    """The traces that the site shows. RecordError for one that is broken, that its record does not
+    tell of, or that does not add up to it."""
+    traces = load_traces(folder / "traces")
+    own = {name: record for name, record in records.files.items() if isinstance(record, TracesRecord)}
+    check_traces(traces, own, folder)
+    return shown_traces(records, traces)
+
+
+def render_lesson(
+    lesson: Lesson, stylesheet: Path, records: Records, traces: Sequence[Trace] = ()
+) -> dict[str, str]:
+    """The lesson's pages and charts, as relative path -> text; measured figures are drawn from the
+    records, runs from the traces."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
@@ -63,6 +83,7 @@ def render_lesson(lesson: Lesson, stylesheet: Path, records: Records) -> dict[st
         ),
         palette=read_palette(stylesheet),
         records=records,
+        traces=traces,
     )
     files: dict[str, str] = {}
     for page in lesson.pages:
@@ -72,8 +93,9 @@ def render_lesson(lesson: Lesson, stylesheet: Path, records: Records) -> dict[st
 
 def _render_page(page: Page, context: PageContext, environment: Environment, files: dict[str, str]) -> str:
     """One page's Markdown; adds the page's charts to `files`."""
+    opening = [VIEWS[block.view](block, context) for block in page.opening]
     rendered = [[VIEWS[block.view](block, context) for block in part.blocks] for part in page.parts]
-    everything = [view for views in rendered for view in views]
+    everything = [*opening, *(view for views in rendered for view in views)]
     for view in everything:
         for name, figure in view.charts.items():
             files[f"charts/{name}.json"] = _chart_json(figure)
@@ -90,6 +112,7 @@ def _render_page(page: Page, context: PageContext, environment: Environment, fil
         labels=context.lesson.labels,
         page=page,
         is_first=page is context.lesson.pages[0],
+        opening=[_place(block, view) for block, view in zip(page.opening, opening) if view.html],
         parts=parts,
         rich=context.rich,
         rich_inline=context.rich_inline,
@@ -116,6 +139,9 @@ def _place(block: Block, rendered: Rendered) -> dict[str, Any]:
         "id": getattr(block, "id", None),
         "title": title,
         "html": Markup(rendered.html),
+        "scripts": " ".join(rendered.scripts),
+        "wakes": rendered.wakes,
+        "keys": " ".join(entry["key"] for entry in rendered.parameters),
         "data": None if rendered.data is None else script_json(rendered.data),
     }
 

@@ -44,10 +44,11 @@ def copy_project(destination: Path) -> Path:
 
 
 def remove_generated(project: Path) -> None:
-    """Remove the pages and charts that a build writes below docs/."""
+    """Remove the pages, charts and traces' scripts that a build writes below docs/."""
     for page in (project / "docs").glob("*.md"):
         page.unlink()
-    shutil.rmtree(project / "docs" / "charts", ignore_errors=True)
+    for folder in ("charts", "traces"):
+        shutil.rmtree(project / "docs" / folder, ignore_errors=True)
 
 
 def build_site(project: Path, site: Path, **environment: str) -> Build:

@@ -61,7 +61,7 @@ class Context:
             "sources": [f"source-{name}" for name in self.source_ids],
         }
         for part in self.parts:
-            if part.path[:1] == ("pages",) and len(part.path) == 6:
+            if _may_be_block(part.path):
                 anchors.setdefault(int(part.path[1]), []).extend(entries.get(str(part.data.get("view")), []))
         return anchors
 
@@ -75,7 +75,7 @@ class Context:
         return any(
             part.data.get("view") == view and (page_id is None or self.page_ids.get(page_id) == part.path[1])
             for part in self.parts
-            if part.path[:1] == ("pages",) and len(part.path) == 6
+            if _may_be_block(part.path)
         )
 
     @cached_property
@@ -103,6 +103,11 @@ def anchor_of(part: Part) -> str | None:
     if issubclass(part.type, (Panel, Preset, Step)):
         return None  # a name in its own list
     return f"quiz-{name}" if issubclass(part.type, QuestionBase) else name
+
+
+def _may_be_block(path: DataPath) -> bool:
+    """pages[i].opening[j], or pages[i].parts[j].blocks[k]."""
+    return path[:1] == ("pages",) and (len(path) == 6 or len(path) == 4 and path[2] == "opening")
 
 
 def _ids(entries: list[Any]) -> list[str]:

@@ -9,13 +9,28 @@ from pydantic import Field
 from build_scripts.spec.types import Id, Names, PlainText, RichText, Strict, Template
 
 TextKind = Literal["chat", "prose", "code", "quoting"]
-Experiment = Literal["curve", "acceptance", "speedup", "batch", "lossless", "peers"]
+Experiment = Literal["curve", "acceptance", "speedup", "batch", "lossless", "traces", "peers"]
 
 
 class DrafterName(Strict):
     name: PlainText
     what: PlainText
     """What it is, in a few words."""
+
+
+class RecordedWords(Strict):
+    """What the race and the replay of recorded runs both say."""
+
+    choose: PlainText
+    """Over the choice of a run."""
+    choice: Annotated[Template, Names("k")]
+    choice_drawn: Annotated[Template, Names("k", "temperature")]
+    loading: PlainText
+    failed: PlainText
+    """Where a run could not be fetched, or is not what it should be."""
+    speed: PlainText
+    speeds: list[PlainText] = Field(min_length=4, max_length=4)
+    """Real time, twice, a quarter and a sixteenth of it."""
 
 
 class MeasuredWords(Strict):
@@ -44,6 +59,7 @@ class MeasuredWords(Strict):
     cuda_none_yet: RichText
     replayed: PlainText
     """Where a device did not measure acceptance but replayed it."""
+    recorded: RecordedWords
 
 
 class MeasuredBlock(Strict):

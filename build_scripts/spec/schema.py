@@ -25,6 +25,7 @@ from build_scripts.spec.measured import (
     MeasuredSpeedup,
     MeasuredWords,
 )
+from build_scripts.spec.race import Race
 from build_scripts.spec.types import (
     LATEX as LATEX,
     RICH as RICH,
@@ -789,7 +790,7 @@ Block = Annotated[
         Prose, Terms, Note, BaselineStrip, StepDiagram, Calculator, Cards, PublishedBenchmark,
         PublishedResults, Quiz, Summary, Formula, AcceptanceTraces, Glossary, Sources, Numbers,
         MeasuredCost, MeasuredAcceptance, MeasuredSpeedup, MeasuredPrediction, MeasuredBatch,
-        MeasuredLossless, MeasuredPeers, MeasuredRecords, MeasuredCard,
+        MeasuredLossless, MeasuredPeers, MeasuredRecords, MeasuredCard, Race,
     ],
     Field(discriminator="view"),
 ]  # fmt: skip
@@ -810,7 +811,14 @@ class Page(Strict):
     id: Id
     title: PlainText
     description: PlainText
+    opening: list[Block] = []
+    """What stands before the first part, under the page's title."""
     parts: list[Part] = Field(min_length=1)
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All of them, in reading order."""
+        return [*self.opening, *(block for part in self.parts for block in part.blocks)]
 
 
 class Labels(Strict):
@@ -830,6 +838,8 @@ class Labels(Strict):
     kinds: dict[Kind, PlainText]
     kinds_help: dict[Kind, PlainText]
     no_script: PlainText
+    script_failed: PlainText
+    """Where what makes a figure live could not be fetched."""
     chart_loading: PlainText
     chart_failed: PlainText
     none: PlainText

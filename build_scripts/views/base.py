@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from markupsafe import Markup
 
 from build_scripts.records.store import Records
+from build_scripts.records.trace import Trace
 
 if TYPE_CHECKING:
     from build_scripts.render.palette import Palette
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class Rendered:
     """A view's block, ready to stand in a page.
 
-    `html` is complete without JavaScript. `data` is what the view's script needs
+    `html` is complete without JavaScript; an opening block without any is left out, title and all. `data` is what the view's script needs
     (None: the view has no script). `charts` are plain Plotly figures by name; each
     is also written to docs/charts/NAME.json.
     """
@@ -32,6 +33,13 @@ class Rendered:
     choices, such as the step that a diagram shows, which the address restores too."""
     stylesheet: str | None = None
     """A stylesheet that only pages with this view load, below docs/."""
+    scripts: Sequence[str] = ()
+    """Scripts below docs/ that only this view needs, in order. main.js fetches them when `wakes` says;
+    where that fails it shows the view's .view-failed."""
+    wakes: Literal["near", "used"] = "near"
+    """near: when the view comes near the window; used: when the reader first presses or changes
+    something in it. Either way at once where the address sets one of its parameters to other than
+    its default."""
 
 
 @dataclass(frozen=True)
@@ -49,3 +57,5 @@ class PageContext:
     palette: Palette
     records: Records = Records({})
     """What was measured."""
+    traces: Sequence[Trace] = ()
+    """Recorded runs, to be raced and replayed; those that `records` has the record of."""

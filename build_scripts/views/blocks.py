@@ -11,6 +11,4 @@ AnyBlock = TypeVar("AnyBlock")
 
 def blocks_of(lesson: Lesson, kind: type[AnyBlock]) -> list[AnyBlock]:
     """Every block of that type, in reading order."""
-    return [
-        block for page in lesson.pages for part in page.parts for block in part.blocks if isinstance(block, kind)
-    ]
+    return [block for page in lesson.pages for block in page.blocks if isinstance(block, kind)]

@@ -72,7 +72,7 @@ def render(block: Quiz, page: PageContext) -> Rendered:
         progress=block.labels.progress.format(n=0, total=total),
         score=block.labels.score.format(right=0, answered=0, total=total),
     )
-    return Rendered(html=html, data=_data(block, page.lesson))
+    return Rendered(html, _data(block, page.lesson), scripts=["assets/lesson/views/quiz.js"], wakes="near")
 
 
 def _view(question: Question, n: int, total: int, block: Quiz, page: PageContext) -> QuestionView:
@@ -153,10 +153,9 @@ def calculator_link(lesson: Lesson, block: Quiz, settings: Settings) -> str | No
 def _page_of(lesson: Lesson, wanted: Callable[[Block], bool]) -> tuple[str, str] | None:
     """The id of the page of the first block that is wanted, and the block's own id."""
     for page in lesson.pages:
-        for part in page.parts:
-            for block in part.blocks:
-                if wanted(block):
-                    return page.id, block.id
+        for block in page.blocks:
+            if wanted(block):
+                return page.id, block.id
     return None
 
 

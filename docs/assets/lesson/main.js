@@ -36,6 +36,60 @@
     element.focus({ preventScroll: true });
   }
 
+  /* --- views with scripts of their own, which the first view of a page does not wait for --- */
+
+  const fetched = new Map();
+
+  function fetchScript(path) {
+    if (!fetched.has(path)) {
+      const done = new Promise((resolve, reject) => {
+        const tag = document.createElement("script");
+        tag.src = path;
+        tag.onload = resolve;
+        tag.onerror = () => reject(new Error("could not load " + path));
+        document.head.append(tag);
+      });
+      done.catch(() => fetched.delete(path));
+      fetched.set(path, done);
+    }
+    return fetched.get(path);
+  }
+
+  /* Runs `mount` once the view's scripts are there; the press that asked for them is then done. */
+  function sleep(root, state, mount) {
+    let asleep = true;
+    const wake = async () => {
+      try {
+        for (const path of root.dataset.scripts.split(" ")) await fetchScript(path);
+        if (asleep) mount();
+        asleep = false;
+      } catch (error) {
+        console.warn(error.message);
+        root.querySelector(".view-failed").hidden = false;
+      }
+    };
+    const names = state.table.filter(({ key }) => root.dataset.keys.split(" ").includes(key)).map(({ name }) => name);
+    const isSet = () => names.some((name) => state.get()[name] !== state.defaults[name]);
+    if (isSet()) wake();
+    state.subscribe(() => asleep && isSet() && wake());
+    if (root.dataset.wakes === "near") {
+      const watch = new IntersectionObserver((seen) => {
+        if (!seen.some((entry) => entry.isIntersecting)) return;
+        watch.disconnect();
+        wake();
+      }, { rootMargin: "600px" });
+      watch.observe(root);
+    }
+    root.addEventListener("click", async (event) => {
+      const control = event.target.closest("button, input");
+      if (!control || !asleep) return;
+      event.preventDefault();
+      event.stopPropagation();
+      await wake();
+      if (!asleep) control.click();
+    }, true);
+  }
+
   function start() {
     const source = document.getElementById("lesson-page");
     if (!source || source.dataset.started) return;
@@ -47,9 +101,11 @@
     const at = state.fromHash(window.location.hash);
     document.documentElement.classList.add("ls-script");
     for (const root of document.querySelectorAll("[data-view]")) {
-      const mount = Lesson.views[root.dataset.view] || Lesson.views.figures;
       const data = json(root.querySelector(":scope > script.view-data"));
-      if (mount && data) mount(root, data, page);
+      if (!data) continue;
+      const mount = () => (Lesson.views[root.dataset.view] || Lesson.views.figures)(root, data, page);
+      if (!root.dataset.scripts) mount();
+      else sleep(root, state, mount);
     }
     bindNumbers(document, state, settings.labels, Lesson.model.evaluate);
     if (at) show(at);

@@ -16,6 +16,7 @@
     if (parameter.type === "flags") {
       return /^[01]*$/.test(raw) && String(raw).length <= parameter.max ? String(raw) : undefined;
     }
+    if (parameter.type === "choice") return parameter.options.includes(raw) ? raw : undefined;
     if (typeof raw === "string" && raw.trim() === "") return undefined;
     let value = Number(typeof raw === "string" ? raw.replace(",", ".") : raw);
     if (!Number.isFinite(value)) return undefined;
