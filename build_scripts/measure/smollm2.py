@@ -51,10 +51,21 @@ class Chat:
 
     def prompt(self, question: str) -> list[int]:
         """The ids of the model's own chat template around `question`, open for the answer."""
+        return self._ids(self._rendered(question))
+
+    def around(self) -> tuple[list[int], list[int]]:
+        """What the template puts before a question and after it."""
+        mark = "\N{OBJECT REPLACEMENT CHARACTER}"
+        before, _, after = self._rendered(mark).partition(mark)
+        return self._ids(before), self._ids(after)
+
+    def _rendered(self, question: str) -> str:
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
         template = ImmutableSandboxedEnvironment().from_string(self.template)
-        text = template.render(messages=[{"role": "user", "content": question}], add_generation_prompt=True)
+        return template.render(messages=[{"role": "user", "content": question}], add_generation_prompt=True)
+
+    def _ids(self, text: str) -> list[int]:
         return self.tokenizer.encode(text, add_special_tokens=False).ids
 
     def text(self, tokens: list[int]) -> str:

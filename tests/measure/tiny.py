@@ -17,6 +17,8 @@ from build_scripts.measure.cache import Cache
 from build_scripts.measure.decoding import Decoded, decode_plain
 from build_scripts.measure.drafters.ngram_table import count_table
 from build_scripts.measure.drafting import Drafter, Proposal
+from build_scripts.measure.head.model import Frozen, new_parameters
+from build_scripts.measure.head.quantised import Trained
 from build_scripts.measure.sampling import Sampling, draw, probabilities
 from build_scripts.measure.smollm2 import Chat
 from build_scripts.measure.stopping import Limits
@@ -25,7 +27,7 @@ from build_scripts.measure.toy_law import law_after  # noqa: F401  (tests take i
 
 VOCABULARY = 24
 SHAPES = Shapes(layers=2, width=16, ffn_width=32, heads=4, kv_heads=2, vocabulary=VOCABULARY, tied=False)
-DRAFTERS = ["adversary", "context_ngram", "ngram_table", "oracle"]
+DRAFTERS = ["adversary", "context_ngram", "eagle_head", "int8_copy", "ngram_table", "oracle"]
 """Every drafter of the package: a test below fails when one is missing here."""
 
 
@@ -60,6 +62,10 @@ def make_drafter(name: str, target: Target, prompts: Sequence[list[int]], tokens
     """The drafter of that name, knowing what it may: answers of `tokens` tokens and k more."""
     if name == "context_ngram":
         return drafters.create(name)
+    if name == "eagle_head":
+        return drafters.create(name, target=target, trained=untrained_head(target))
+    if name == "int8_copy":
+        return drafters.create(name, target=target)
     if name == "ngram_table":
         others = some_prompts(20, seed=99)
         texts = known_texts(decode_plain(target, others, Limits(40)), others)
@@ -67,6 +73,14 @@ def make_drafter(name: str, target: Target, prompts: Sequence[list[int]], tokens
     known = known_texts(decode_plain(target, prompts, Limits(tokens + k)), prompts)
     options = {"vocabulary": VOCABULARY} if name == "adversary" else {}
     return drafters.create(name, known=known, **options)
+
+
+def untrained_head(target: Target, count: int = VOCABULARY - 4) -> Trained:
+    """A head as training begins it, which knows all tokens but a few."""
+    tokens = torch.arange(target.shapes.vocabulary)[-count:]
+    frozen = Frozen.of(target, tokens, target.dtype)
+    parameters = {name: value.to(target.dtype) for name, value in new_parameters(target, seed=3).items()}
+    return Trained(parameters, tokens, frozen.embedding_scale)
 
 
 def known_texts(decoded: Decoded, prompts: Sequence[list[int]]) -> list[list[int]]:

@@ -288,6 +288,8 @@ def fit(
         optimiser.step()
         run.step += 1
         run.losses.append(first)
+        now = clock()
+        run.elapsed, last = run.elapsed + now - last, now
 
         if run.elapsed >= run.evaluated + settings.evaluate_every:
             run.evaluated = run.elapsed
@@ -296,8 +298,6 @@ def fit(
             saved = run.elapsed
             run.optimiser = optimiser.state_dict()
             save(run)
-        now = clock()
-        run.elapsed, last = run.elapsed + now - last, now
         progress(min(1.0, run.elapsed / seconds), _said(run, seconds))
     run.optimiser = optimiser.state_dict()
     evaluate(data, run, settings.unroll, settings)
@@ -377,10 +377,10 @@ def train_head(
     """Train a head on `corpus` and write it to `out`, its record beside it as .json; the record.
 
     minutes: of training, after the features are there; command: what was typed, for the record;
-    rows: how many of the corpus are used, from the first on, all if None; scratch: where features and checkpoints are kept so that an
-    interrupted run goes on: by default a folder among the system's temporary files, removed at
-    the end. ValueError, in one line, for a corpus that is none or too small, and for a time that
-    is none.
+    rows: how many of the corpus are used, from the first on, all if None; scratch: where features
+    and checkpoints are kept so that an interrupted run goes on: by default a folder among the
+    system's temporary files, removed at the end. ValueError, in one line, for a corpus that is
+    none or too small, and for a time that is none.
     """
     if not minutes > 0:
         raise ValueError(f"minutes must be above 0, not {minutes!r}")
