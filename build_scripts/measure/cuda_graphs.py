@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from build_scripts.measure.cache import Cache
@@ -26,10 +27,11 @@ Pass = Callable[[Tensor, Tensor], Tensor]
 
 LONGEST = 32
 """Tokens of a row in a pass that is worth a graph: prompts come in too many lengths."""
-MEETINGS = 2
-"""A size is captured when it is met for this time: many batch sizes occur just once."""
-MOST_GRAPHS = 512
-EXTENT_STEP = 64
+MOST_GRAPHS = 128
+"""For the memory of one cache."""
+MOST_UNUSED = 8 * 2**30
+"""Bytes of caches that nobody uses: more are given back before another is made."""
+EXTENT_STEP = 128
 CAPACITY_STEP = 256
 
 
@@ -39,6 +41,16 @@ class Capture(Protocol):
     def __call__(self, compute: Pass, tokens: Tensor, positions: Tensor) -> Pass: ...
 
 
+@dataclass
+class _Memory:
+    """Of one cache, with the graphs that were captured with it, by rows, tokens of a row and
+    extent; user: the cache that has it now, if it still exists."""
+
+    whole: Cache
+    user: weakref.ref[Cache]
+    graphs: dict[tuple[int, int, int], Pass] = field(default_factory=dict)
+
+
 class GraphTarget(Target):
     """The same model. A cache of it reaches a little further than was asked for."""
 
@@ -46,25 +58,25 @@ class GraphTarget(Target):
         """capture: how a graph comes about; CUDA's way unless a test has another."""
         super().__init__(original.shapes, original.weights, original.positions, original.multiply)
         self._capture = capture or CudaCapture()
-        self._graphs: dict[tuple[int, ...], Pass] = {}
-        self._met: Counter[tuple[int, ...]] = Counter()
-        # Each cache's memory, by its size, and who has it now.
-        self._stock: dict[tuple[int, int], list[tuple[Cache, weakref.ref[Cache]]]] = {}
+        self._stock: dict[int, _Memory] = {}  # by the address of its keys
 
     def new_cache(self, rows: int, capacity: int) -> Cache:
         if capacity <= self.positions:
             capacity = min(_rounded_up(capacity, CAPACITY_STEP), self.positions)
-        stock = self._stock.setdefault((rows, capacity), [])
-        for place, (memory, user) in enumerate(stock):
-            if user() is None:
-                break
+        unused = {address: memory for address, memory in self._stock.items() if memory.user() is None}
+        fitting = [m for m in unused.values() if (m.whole.rows, m.whole.capacity) == (rows, capacity)]
+        if fitting:
+            whole, graphs = fitting[0].whole, fitting[0].graphs
         else:
-            place, memory = len(stock), super().new_cache(rows, capacity)
-            stock.append((memory, lambda: None))
-        # A copy of its own, which may drop rows; the keys and values are the same memory.
-        cache = copy.copy(memory)
+            if sum(m.whole.keys.nbytes + m.whole.values.nbytes for m in unused.values()) > MOST_UNUSED:
+                for address in unused:
+                    del self._stock[address]
+                unused.clear()
+            whole, graphs = super().new_cache(rows, capacity), {}
+        # A copy of its own, which may drop rows; its keys and values are the same memory.
+        cache = copy.copy(whole)
         cache.lengths = [0] * rows
-        stock[place] = memory, weakref.ref(cache)
+        self._stock[whole.keys.data_ptr()] = _Memory(whole, weakref.ref(cache), graphs)
         return cache
 
     @torch.inference_mode()
@@ -75,17 +87,17 @@ class GraphTarget(Target):
         keys, values = cache.keys, cache.values
 
         def compute(tokens: Tensor, positions: Tensor) -> Tensor:
-            return self._read(tokens, positions, keys, values, extent, masked=True)
+            x = F.embedding(tokens, self.weights.embedding)
+            return self._pass_over(x, positions, keys, values, extent, masked=True)
 
-        size = (keys.data_ptr(), rows, m, extent)
-        if size not in self._graphs:
-            self._met[size] += 1
-            if m > LONGEST or self._met[size] < MEETINGS:
-                return compute(tokens, positions)
-            if len(self._graphs) >= MOST_GRAPHS:
-                del self._graphs[next(iter(self._graphs))]  # the oldest
-            self._graphs[size] = self._capture(compute, tokens, positions)
-        return self._graphs[size](tokens, positions)
+        if m > LONGEST:
+            return compute(tokens, positions)
+        graphs = self._stock[keys.data_ptr()].graphs
+        if (rows, m, extent) not in graphs:
+            if len(graphs) >= MOST_GRAPHS:
+                del graphs[next(iter(graphs))]  # the oldest
+            graphs[rows, m, extent] = self._capture(compute, tokens, positions)
+        return graphs[rows, m, extent](tokens, positions)
 
 
 class CudaCapture:

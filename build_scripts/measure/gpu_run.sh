@@ -54,7 +54,7 @@ if [ -n "$wheels" ]; then
   found=("$aside"/wheels/*.whl)
   shopt -u nullglob
   [ ${#found[@]} -gt 0 ] || fail "$wheels holds no wheels"
-  # pip checks every file of a wheel against the hashes in it, so a part that is missing is noticed.
+  # A wheel is a zip archive with checksums: pip refuses one that lacks a part.
   "$python" -m pip install --quiet --no-index --no-deps --no-compile --target "$aside/site" "${found[@]}" ||
     fail "the wheels in $wheels cannot be installed"
   export PYTHONPATH=$aside/site${PYTHONPATH:+:$PYTHONPATH}

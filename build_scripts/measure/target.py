@@ -109,25 +109,29 @@ class Target:
         Every row advances by m; roll the cache back where some of them were padding.
         ValueError when the cache is too short.
         """
+        return self.pass_over(F.embedding(tokens, self.weights.embedding), cache)
+
+    def pass_over(self, x: Tensor, cache: Cache) -> Tensor:
+        """The same with what the first layer reads, x [B, m, d], instead of tokens. x may be
+        overwritten."""
         aligned = len(set(cache.lengths)) == 1
-        positions = cache.advance(tokens.shape[1])
+        positions = cache.advance(x.shape[1])
         extent = max(cache.lengths)
         # One token at the end of rows of one length sees everything: no mask needed.
-        masked = tokens.shape[1] > 1 or not aligned
-        return self._read(tokens, positions, cache.keys, cache.values, extent, masked)
+        masked = x.shape[1] > 1 or not aligned
+        return self._pass_over(x, positions, cache.keys, cache.values, extent, masked)
 
-    def _read(
-        self, tokens: Tensor, positions: Tensor, all_keys: Tensor, all_values: Tensor, extent: int, masked: bool
+    def _pass_over(
+        self, x: Tensor, positions: Tensor, all_keys: Tensor, all_values: Tensor, extent: int, masked: bool
     ) -> Tensor:
-        """The pass itself: tokens and their positions [B, m], keys and values as the cache has them,
-        of which `extent` positions are looked at. It is made of work for the device alone."""
+        """The pass itself: inputs [B, m, d] and their positions [B, m], keys and values as the cache
+        has them, of which `extent` positions are looked at. It is made of work for the device alone."""
         shapes, weights = self.shapes, self.weights
         rows, capacity = all_keys.shape[1:3]
         visible = attention_mask(positions, extent, shapes, self.dtype) if masked else None
         cosine, sine = self._cosine[positions][:, :, None], self._sine[positions][:, :, None]
         slots = (torch.arange(rows, device=self.device)[:, None] * capacity + positions).flatten()
 
-        x = F.embedding(tokens, weights.embedding)
         for layer, keys, values in zip(weights.layers, all_keys, all_values):
             normed = rms_norm(x, layer.attention_norm, shapes.norm_epsilon)
             q, k, v = self._split_heads(self._linear(normed, layer.qkv))
@@ -145,6 +149,10 @@ class Target:
     def logits(self, features: Tensor) -> Tensor:
         """[…, d] to [..., V], in the precision of the head."""
         return self._linear(features.to(self.weights.head.dtype), self.weights.head)
+
+    def prepare(self, matrix: Tensor) -> Tensor:
+        """A matrix [in, out] in the form that `multiply` takes."""
+        return matrix
 
     def _linear(self, x: Tensor, weight: Tensor) -> Tensor:
         return self.multiply(x.reshape(-1, x.shape[-1]), weight).view(*x.shape[:-1], -1)

@@ -4,6 +4,7 @@ for CUDA's: like a graph it has fixed shapes and buffers, and computes from what
 from __future__ import annotations
 
 import gc
+import weakref
 
 import pytest
 import torch
@@ -60,7 +61,7 @@ def test_replayed_passes_decode_the_same_texts(name: str) -> None:
         assert answers(decode_plain(replayed, prompts, LIMITS)) == plain
         drafter = make_drafter(name, target, prompts, 30, 3)
         assert answers(decode_speculative(replayed, drafter, prompts, 3, LIMITS)) == plain
-    assert capture.replays > 2 * len(capture.captured) > 0
+    assert capture.replays > len(capture.captured) > 0, "some graph was used again"
 
 
 def test_what_was_returned_is_not_overwritten() -> None:
@@ -98,14 +99,27 @@ def test_two_caches_at_once_are_two() -> None:
     assert one.keys.data_ptr() != other.keys.data_ptr()
 
 
-def test_prompts_and_what_is_met_once_are_not_captured() -> None:
-    """Capturing takes longer than a pass, and there would be a graph for every length."""
+def test_prompts_are_not_captured() -> None:
+    """There would be a graph for every length, and capturing takes longer than a pass."""
     capture = FakeCapture()
     replayed = GraphTarget(tiny_target(), capture)
-    for _ in range(3):
-        replayed.features(torch.zeros(1, cuda_graphs.LONGEST + 1, dtype=torch.int64), replayed.new_cache(1, 50))
-    replayed.features(torch.tensor([[1, 2]]), replayed.new_cache(1, 50))
+    replayed.features(torch.zeros(1, cuda_graphs.LONGEST + 1, dtype=torch.int64), replayed.new_cache(1, 50))
     assert capture.captured == []
+
+
+def test_memory_that_nobody_uses_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large batch after another would not fit on the device beside it; one in use stays."""
+    monkeypatch.setattr(cuda_graphs, "MOST_UNUSED", 0)
+    replayed = GraphTarget(tiny_target(), FakeCapture())
+    mine, dropped = replayed.new_cache(1, 8), replayed.new_cache(2, 8)
+    for cache in (mine, dropped):
+        replayed.features(torch.zeros(cache.rows, 1, dtype=torch.int64), cache)
+    memory = weakref.ref(dropped.keys)
+    del dropped, cache
+    replayed.new_cache(3, 8)
+    gc.collect()
+    assert memory() is None, "its graphs hold it no longer"
+    replayed.features(torch.tensor([[1]]), mine)
 
 
 def test_old_graphs_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,10 +127,9 @@ def test_old_graphs_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     capture = FakeCapture()
     replayed = GraphTarget(tiny_target(), capture)
     cache = replayed.new_cache(1, 16)
-    for m in (1, 2, 3, 1):
-        for _ in range(2):
-            cache.lengths = [0]
-            replayed.features(torch.zeros(1, m, dtype=torch.int64), cache)
+    for m in (1, 2, 2, 3, 1):
+        cache.lengths = [0]
+        replayed.features(torch.zeros(1, m, dtype=torch.int64), cache)
     assert capture.captured == [(1, 1), (1, 2), (1, 3), (1, 1)]
 
 

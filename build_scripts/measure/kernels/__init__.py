@@ -51,6 +51,16 @@ def int8_copy(target: Target) -> tuple[Target, str]:
     return copy, f"weights rounded to int8, {kernel}"
 
 
+def fastest(model: Target) -> tuple[Target, str]:
+    """A small model, whose rounding is no matter, as it is fastest here, and its kernel's name."""
+    if model.device.type == "cpu" and model.dtype == torch.float32:
+        try:
+            return int8_target(model), "int8 AVX-512 VNNI"
+        except Unavailable:
+            return choose(model, model.device)
+    return model, f"torch.matmul {_short(model.dtype)}"
+
+
 def rounded_target(target: Target) -> Target:
     """The target with the matrices that int8 weights stand for, in its own precision."""
 

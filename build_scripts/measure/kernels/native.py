@@ -57,6 +57,7 @@ class NativeTarget(Target):
             original.positions,
             multiply_int8 if kind == "int8" else multiply,
         )
+        self._pack = pack_matrix
         self._pass = getattr(library(), f"pass_{kind}")
         self._layers = (_Layer * len(weights.layers))(*map(_layer_pointers, weights.layers))
         shapes = self.shapes
@@ -68,12 +69,17 @@ class NativeTarget(Target):
         )
 
     def features(self, tokens: Tensor, cache: Cache) -> Tensor:
-        rows, m = tokens.shape
-        held = cache.lengths
-        cache.advance(m)  # refuses what does not fit
         if not bool(((tokens >= 0) & (tokens < self.shapes.vocabulary)).all()):
             raise IndexError("a token is outside the vocabulary")
-        x = F.embedding(tokens, self.weights.embedding)
+        return super().features(tokens, cache)
+
+    def pass_over(self, x: Tensor, cache: Cache) -> Tensor:
+        rows, m, width = x.shape
+        if width != self.shapes.width or x.dtype != torch.float32:
+            raise ValueError(f"the pass takes float32 inputs of {self.shapes.width}, not {x.dtype} {list(x.shape)}")
+        x = x.contiguous()
+        held = cache.lengths
+        cache.advance(m)  # refuses what does not fit
         layer_stride, row_stride, *_ = cache.keys.stride()
         lengths = (ctypes.c_int64 * rows)(*held)
         memory = _Cache(cache.keys.data_ptr(), cache.values.data_ptr(), layer_stride, row_stride, lengths)
@@ -86,6 +92,9 @@ class NativeTarget(Target):
             torch.get_num_threads(),
         )
         return x
+
+    def prepare(self, matrix: Tensor) -> Packed | Int8:
+        return self._pack(matrix)
 
 
 def packed_target(target: Target) -> NativeTarget:
