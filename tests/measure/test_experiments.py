@@ -13,9 +13,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="measuring needs torch: install the extra [measure]")
 
-from build_scripts.measure import drafters, rejection  # noqa: E402
+from build_scripts.measure import rejection  # noqa: E402
 from build_scripts.measure.decoding import decode_plain  # noqa: E402
-from build_scripts.measure.drafters.ngram_table import count_table  # noqa: E402
 from build_scripts.measure.experiments import (  # noqa: E402
     ALL,
     acceptance,
@@ -35,14 +34,13 @@ from build_scripts.measure.experiments.context import (  # noqa: E402
 )
 from build_scripts.measure.experiments.journal import Journal  # noqa: E402
 from build_scripts.measure.experiments.running import Runner  # noqa: E402
-from build_scripts.measure.experiments.subject import Subject, Text  # noqa: E402
+from build_scripts.measure.experiments.subject import Subject  # noqa: E402
+from build_scripts.measure.prompts import KINDS  # noqa: E402
 from build_scripts.measure.stopping import Limits  # noqa: E402
-from build_scripts.measure.target import Shapes, random_model  # noqa: E402
 from build_scripts.records.agreement import check_traces  # noqa: E402
 from build_scripts.records.schema import (  # noqa: E402
     AcceptanceRecord,
     CurveRecord,
-    Device,
     LosslessRecord,
     SpeedupRecord,
     TracesRecord,
@@ -50,12 +48,7 @@ from build_scripts.records.schema import (  # noqa: E402
 )
 from build_scripts.records.store import file_name, read_record  # noqa: E402
 from build_scripts.records.trace import load_traces  # noqa: E402
-from tests.measure.tiny import known_texts, some_prompts, tiny_chat  # noqa: E402
-
-KINDS = ("chat", "prose", "code", "quoting")
-VOCABULARY = 24
-SHAPES = Shapes(layers=2, width=16, ffn_width=32, heads=4, kv_heads=2, vocabulary=VOCABULARY)
-DEVICE = Device(kind="cpu", name="A tiny one", cores=2, memory_gib=1.0, driver=None)
+from tests.measure.tiny import tiny_context, tiny_subject  # noqa: E402
 
 SETTINGS = {
     "curve": curve.Settings(
@@ -94,59 +87,18 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def subject() -> Subject:
-    """In single precision, as on the real CPU; each kind has prompts of its own for both parts."""
-    target = random_model(SHAPES, 3, torch.float32, positions=256)
-    prompts = some_prompts(24, longest=10)
-    table = count_table(known_texts(decode_plain(target, prompts, Limits(30)), prompts), VOCABULARY)
-    return Subject(
-        name="tiny",
-        trained=True,
-        target=target,
-        kernel="torch.matmul fp32",
-        plain=target,
-        chat=tiny_chat(),
-        ends=frozenset({VOCABULARY - 1}),
-        texts=[
-            Text(f"{KINDS[n % 4]}-{n:02}", KINDS[n % 4], "acceptance" if n < 12 else "speedup", f"ask {n}", tuple(prompt))
-            for n, prompt in enumerate(prompts)
-        ],
-        prompts_sha256=hash_of(prompts),
-        weights_sha256="1" * 64,
-        drafter_sha256={"ngram_table": "2" * 64},
-        makers={
-            "context_ngram": lambda: drafters.create("context_ngram"),
-            "ngram_table": lambda: drafters.create("ngram_table", table=table),
-        },
-    )
-
-
-def quiet() -> None:
-    """Tests run beside other processes: here the load is not read."""
-
-
-def context_of(subject: Subject, folder: Path) -> Context:
-    return Context(
-        subject=subject,
-        device=DEVICE,
-        versions={"torch": "some"},
-        out=folder / "records",
-        work=folder / "work",
-        command="a test",
-        seed=5,
-        reader=quiet,
-        settings=SETTINGS,
-    )
+    return tiny_subject()
 
 
 @pytest.fixture
 def context(subject: Subject, tmp_path: Path) -> Context:
-    return context_of(subject, tmp_path)
+    return tiny_context(tmp_path, SETTINGS, subject)
 
 
 @pytest.fixture(scope="module")
 def finished(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> tuple[Context, dict[str, Outcome]]:
     """Every experiment of `all`, in its order, into one folder."""
-    context = context_of(subject, tmp_path_factory.mktemp("finished"))
+    context = tiny_context(tmp_path_factory.mktemp("finished"), SETTINGS, subject)
     return context, {name: module(name).run(context) for name in ALL}
 
 

@@ -7,7 +7,9 @@ not happen: equal greedy texts are a proof of the loop, not luck with the roundi
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,13 +19,17 @@ from build_scripts.measure.cache import Cache
 from build_scripts.measure.decoding import Decoded, decode_plain
 from build_scripts.measure.drafters.ngram_table import count_table
 from build_scripts.measure.drafting import Drafter, Proposal
+from build_scripts.measure.experiments.context import Context
+from build_scripts.measure.experiments.subject import Subject, Text
 from build_scripts.measure.head.model import Frozen, new_parameters
 from build_scripts.measure.head.quantised import Trained
+from build_scripts.measure.prompts import KINDS
 from build_scripts.measure.sampling import Sampling, draw, probabilities
 from build_scripts.measure.smollm2 import Chat
 from build_scripts.measure.stopping import Limits
 from build_scripts.measure.target import Shapes, Target, random_model
 from build_scripts.measure.toy_law import law_after  # noqa: F401  (tests take it from here)
+from build_scripts.records.schema import Device, hash_of
 
 VOCABULARY = 24
 SHAPES = Shapes(layers=2, width=16, ffn_width=32, heads=4, kv_heads=2, vocabulary=VOCABULARY, tied=False)
@@ -46,6 +52,52 @@ def tiny_chat() -> Chat:
             return {VOCABULARY - 1: self.id_to_token(VOCABULARY - 1)}
 
     return Chat(Letters(), end=VOCABULARY - 1, template="")
+
+
+def tiny_subject() -> Subject:
+    """What the experiments measure, in single precision, as on the real CPU; each kind of text has
+    three prompts for each part."""
+    shapes = Shapes(layers=2, width=16, ffn_width=32, heads=4, kv_heads=2, vocabulary=VOCABULARY)
+    target = random_model(shapes, 3, torch.float32, positions=256)
+    prompts = some_prompts(24, longest=10)
+    table = count_table(known_texts(decode_plain(target, prompts, Limits(30)), prompts), VOCABULARY)
+    kinds = [KINDS[n % 4] for n in range(24)]
+    return Subject(
+        name="tiny",
+        trained=True,
+        target=target,
+        kernel="torch.matmul fp32",
+        plain=target,
+        chat=tiny_chat(),
+        ends=frozenset({VOCABULARY - 1}),
+        texts=[
+            Text(f"{kind}-{n:02}", kind, "acceptance" if n < 12 else "speedup", f"ask {n}", tuple(prompt))
+            for n, (kind, prompt) in enumerate(zip(kinds, prompts))
+        ],
+        prompts_sha256=hash_of(prompts),
+        weights_sha256="1" * 64,
+        drafter_sha256={"ngram_table": "2" * 64},
+        makers={
+            "context_ngram": lambda: drafters.create("context_ngram"),
+            "ngram_table": lambda: drafters.create("ngram_table", table=table),
+        },
+    )
+
+
+def tiny_context(folder: Path, settings: Mapping[str, Any], subject: Subject | None = None) -> Context:
+    """Records and journals go below `folder`; what else uses the machine is not read, as tests run
+    beside other processes."""
+    return Context(
+        subject=subject or tiny_subject(),
+        device=Device(kind="cpu", name="A tiny one", cores=2, memory_gib=1.0, driver=None),
+        versions={"torch": "some"},
+        out=folder / "records",
+        work=folder / "work",
+        command="a test",
+        seed=5,
+        reader=lambda: None,
+        settings=settings,
+    )
 
 
 def some_prompts(count: int, seed: int = 7, longest: int = 12) -> list[list[int]]:

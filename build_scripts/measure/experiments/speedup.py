@@ -223,23 +223,24 @@ def tokens_of_rounds(answer: Answer) -> int:
 def cell(subject: Subject, samples: dict[str, Json], drafter: str, kind: str, k: int) -> SpeedupCell:
     """All samples of one drafter, kind and k."""
     of_kind = {text.id for text in subject.texts if text.kind == kind}
-    pairs = [
-        sample[str(k)]
+    found = [
+        (key.split()[1], sample[str(k)])
         for key, sample in samples.items()
         if key.split()[0] == drafter and key.split()[1] in of_kind
     ]
     # An answer of one token has no rounds, and so no speed.
-    pairs = [pair for pair in pairs if pair["plain"]["ms_per_token"] and pair["speculative"]["ms_per_token"]]
+    found = [(text, pair) for text, pair in found if all(one["ms_per_token"] for one in pair.values())]
+    texts, pairs = [text for text, _ in found], [pair for _, pair in found]
     plain = [pair["plain"]["ms_per_token"] for pair in pairs]
     speculative = [pair["speculative"]["ms_per_token"] for pair in pairs]
     return SpeedupCell(
         drafter=drafter,
         kind=kind,
         k=k,
-        speedup=summarise([one / other for one, other in zip(plain, speculative)]),
-        pooled_speedup=pool(plain, speculative),
-        plain_ms_per_token=summarise(plain),
-        speculative_ms_per_token=summarise(speculative),
+        speedup=summarise([one / other for one, other in zip(plain, speculative)], texts),
+        pooled_speedup=pool(plain, speculative, texts),
+        plain_ms_per_token=summarise(plain, texts),
+        speculative_ms_per_token=summarise(speculative, texts),
         counts=pooled(RoundCounts.model_validate(pair["speculative"]["counts"]) for pair in pairs),
         plain_seconds=summed(pair["plain"]["seconds"] for pair in pairs),
         speculative_seconds=summed(pair["speculative"]["seconds"] for pair in pairs),
