@@ -221,22 +221,30 @@ def survival(counts: RoundCounts) -> list[float | None]:
 # --- what it brings ----------------------------------------------------------------------------
 
 
+def speedup_of(cell: SpeedupCell | BatchCell) -> Ratio:
+    """Of single sequences the pooled one, plain time over speculative time of all samples together:
+    that is what a prediction from pooled counts predicts. Of batches the median of the repeats."""
+    if isinstance(cell, SpeedupCell):
+        return Ratio(cell.pooled_speedup.value, cell.pooled_speedup.low, cell.pooled_speedup.high)
+    return as_ratio(cell.speedup)
+
+
 def outcome(cell: SpeedupCell | BatchCell) -> Outcome:
     """By the whole interval: what reaches into the band around 1 is too close to call."""
-    return as_ratio(cell.speedup).outcome
+    return speedup_of(cell).outcome
 
 
 def best(cells: Iterable[SpeedupCell]) -> SpeedupCell:
-    return max(cells, key=lambda cell: cell.speedup.median)
+    return max(cells, key=lambda cell: speedup_of(cell).value)
 
 
 def worst(cells: Iterable[SpeedupCell]) -> SpeedupCell:
-    return min(cells, key=lambda cell: cell.speedup.median)
+    return min(cells, key=lambda cell: speedup_of(cell).value)
 
 
 def losses(cells: Iterable[SpeedupCell]) -> list[SpeedupCell]:
     """The cells that lost beyond their interval, the heaviest loss first."""
-    return sorted((cell for cell in cells if outcome(cell) == "slower"), key=lambda cell: cell.speedup.median)
+    return sorted((cell for cell in cells if outcome(cell) == "slower"), key=lambda cell: speedup_of(cell).value)
 
 
 @dataclass(frozen=True)
@@ -248,11 +256,11 @@ class Comparison:
 
     @property
     def textbook_error(self) -> float:
-        return self.prediction.textbook.speedup / self.cell.speedup.median - 1
+        return self.prediction.textbook.speedup / speedup_of(self.cell).value - 1
 
     @property
     def full_error(self) -> float:
-        return self.prediction.full.speedup / self.cell.speedup.median - 1
+        return self.prediction.full.speedup / speedup_of(self.cell).value - 1
 
 
 def comparisons(record: SpeedupRecord) -> list[Comparison]:

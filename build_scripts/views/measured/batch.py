@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from build_scripts.model.readings import Ratio
 from build_scripts.records.schema import BatchCell, BatchRecord
-from build_scripts.records.summaries import as_ratio, last_win
+from build_scripts.records.summaries import last_win, speedup_of
 from build_scripts.render import panels
 from build_scripts.render.figures import Figure
 from build_scripts.spec.measured import MeasuredBatch, MeasuredWords
@@ -50,9 +50,9 @@ def figure(
         title = block.panel_title.format(drafter=frame.drafter_name(drafter, words), k=k)
         measured = panels.Series(
             x=[math.log2(cell.batch) for cell in cells],
-            y=[math.log2(cell.speedup.median) for cell in cells],
-            low=[math.log2(cell.speedup.low) for cell in cells],
-            high=[math.log2(cell.speedup.high) for cell in cells],
+            y=[math.log2(speedup_of(cell).value) for cell in cells],
+            low=[math.log2(speedup_of(cell).low) for cell in cells],
+            high=[math.log2(speedup_of(cell).high) for cell in cells],
             hover=[f"B = {cell.batch}: {_says(cell)}" for cell in cells],
             **MEASURED,
         )
@@ -66,7 +66,7 @@ def figure(
         drawn.append(panels.Panel(title, series=[predicted, measured] if known else [measured]))
         said.append(f"{title}: {'; '.join(measured.hover)}")
     served = sorted({cell.batch for cell in record.cells})
-    ratios = [as_ratio(cell.speedup) for each in records for cell in each.cells]
+    ratios = [speedup_of(cell) for each in records for cell in each.cells]
     ratios += [
         Ratio(value, value, value)
         for each in records
@@ -93,8 +93,8 @@ def caption(block: MeasuredBatch, record: BatchRecord, words: MeasuredWords) -> 
         win = last_win(cells)
         names = {
             "drafter": frame.drafter_name(drafter, words), "k": k,
-            "first": frame.times(cells[0].speedup.median), "first_batch": cells[0].batch,
-            "last": frame.times(cells[-1].speedup.median), "last_batch": cells[-1].batch,
+            "first": frame.times(speedup_of(cells[0]).value), "first_batch": cells[0].batch,
+            "last": frame.times(speedup_of(cells[-1]).value), "last_batch": cells[-1].batch,
         }  # fmt: skip
         if win is None:
             said.append(block.never.format(**names))
@@ -123,5 +123,5 @@ def table(block: MeasuredBatch, record: BatchRecord, page: PageContext) -> frame
 
 
 def _says(cell: BatchCell) -> str:
-    ratio = as_ratio(cell.speedup)
+    ratio = speedup_of(cell)
     return f"{panels.MARKS[ratio.outcome]} {frame.times(ratio.value)} ({frame.interval(ratio)})"

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from build_scripts.records.schema import LosslessRecord, SpeedupRecord
-from build_scripts.records.summaries import as_ratio, best, comparisons, median_error, outcome, worst
+from build_scripts.records.summaries import (
+    best,
+    comparisons,
+    median_error,
+    outcome,
+    speedup_of,
+    worst,
+)
 from build_scripts.render.panels import MARKS
 from build_scripts.spec.measured import MeasuredCard
 from build_scripts.views.base import PageContext, Rendered
@@ -20,7 +27,7 @@ def render(block: MeasuredCard, page: PageContext) -> Rendered:
         {
             "outcome": outcome(cell),
             "mark": MARKS[outcome(cell)],
-            "factor": frame.times(as_ratio(cell.speedup).value),
+            "factor": frame.times(speedup_of(cell).value),
             "text": block.case.format(
                 drafter=frame.drafter_name(cell.drafter, words), kind=frame.kind_name(cell.kind, words), k=cell.k
             ),

@@ -17,7 +17,6 @@ from build_scripts.records.schema import (
 )
 from build_scripts.records.store import Records
 from build_scripts.records.summaries import (
-    as_ratio,
     batches,
     comparisons,
     lengths,
@@ -26,6 +25,7 @@ from build_scripts.records.summaries import (
     pass_cost,
     pass_lines,
     pooled,
+    speedup_of,
     verify_ratio,
 )
 from build_scripts.render.numbers import fixed
@@ -67,7 +67,7 @@ def measured_numbers(lesson: Lesson, records: Records) -> Iterator[MeasuredNumbe
     for served in records.of(BatchRecord):
         for cell in served.cells:
             name = f"{frame.drafter_name(cell.drafter, words)}, {frame.kind_name(served.kind, words)}, k = {cell.k}, B = {cell.batch}"
-            yield MeasuredNumber(name, _times(as_ratio(cell.speedup)), cell.speedup.median, served)
+            yield MeasuredNumber(name, _times(speedup_of(cell)), speedup_of(cell).value, served)
     for proof in records.of(LosslessRecord):
         identical, prompts = (sum(getattr(cell, name) for cell in proof.cells) for name in ("identical", "prompts"))
         yield MeasuredNumber(words.experiments["lossless"], f"{identical} / {prompts}", identical, proof)
@@ -103,7 +103,7 @@ def _speedups(record: SpeedupRecord, lesson: Lesson) -> Iterator[MeasuredNumber]
     for point in points:
         cell = point.cell
         name = f"{frame.drafter_name(cell.drafter, words)}, {frame.kind_name(cell.kind, words)}, k = {cell.k}"
-        yield MeasuredNumber(name, _times(as_ratio(cell.speedup)), cell.speedup.median, record)
+        yield MeasuredNumber(name, _times(speedup_of(cell)), speedup_of(cell).value, record)
     for prediction in blocks_of(lesson, MeasuredPrediction):
         for title, errors in (
             (prediction.full, [point.full_error for point in points]),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from build_scripts.model.readings import Ratio
 from build_scripts.records.schema import SpeedupRecord
-from build_scripts.records.summaries import Comparison, comparisons, median_error
+from build_scripts.records.summaries import Comparison, comparisons, median_error, speedup_of
 from build_scripts.render import panels
 from build_scripts.render.figures import Figure
 from build_scripts.spec.measured import MeasuredPrediction, MeasuredWords
@@ -57,7 +57,7 @@ def figure(
             own = [point for point in points if point.cell.drafter == drafter]
             series.append(
                 panels.Series(
-                    x=[math.log2(point.cell.speedup.median) for point in own],
+                    x=[math.log2(speedup_of(point.cell).value) for point in own],
                     y=[math.log2(predicted(point)) for point in own],
                     hover=[
                         f"{case(point.cell, words)}; {title}: {frame.times(predicted(point))} ({frame.signed_percent(error(point))})"
@@ -73,7 +73,7 @@ def figure(
         Ratio(value, value, value)
         for each in records
         for point in comparisons(each)
-        for value in (point.cell.speedup.median, point.prediction.full.speedup, point.prediction.textbook.speedup)
+        for value in (speedup_of(point.cell).value, point.prediction.full.speedup, point.prediction.textbook.speedup)
     ]
     axis = panels.doublings(everything, block.chart.x_title, room=0.15)
     return panels.grid(
@@ -109,7 +109,7 @@ def table(block: MeasuredPrediction, record: SpeedupRecord, page: PageContext) -
     rows = [
         [
             f"{frame.drafter_name(point.cell.drafter, words)}, {frame.kind_name(point.cell.kind, words)}, k = {point.cell.k}",
-            frame.times(point.cell.speedup.median),
+            frame.times(speedup_of(point.cell).value),
             frame.times(point.prediction.textbook.speedup),
             frame.signed_percent(point.textbook_error),
             frame.times(point.prediction.full.speedup),

@@ -7,7 +7,14 @@ from typing import Any
 
 from build_scripts.model.speculation import MIN_TARGET_MS, Round, speedup
 from build_scripts.records.schema import AcceptanceRecord, CurveRecord, SpeedupCell, SpeedupRecord
-from build_scripts.records.summaries import best, draft_cost_ratio, own_line, pass_cost, pooled
+from build_scripts.records.summaries import (
+    best,
+    draft_cost_ratio,
+    own_line,
+    pass_cost,
+    pooled,
+    speedup_of,
+)
 from build_scripts.render.numbers import fixed
 from build_scripts.spec.schema import Calculator, Lesson
 from build_scripts.records.store import Records
@@ -95,7 +102,7 @@ def preset_text(preset: MeasuredPreset, block: Calculator, lesson: Lesson) -> st
         k=settings["draft_tokens"],
         draft_ms=fixed(settings["draft_ms"], 2, trim=True),
         target_ms=fixed(settings["target_ms"], 2, trim=True),
-        measured=frame.times(preset.cell.speedup.median),
+        measured=frame.times(speedup_of(preset.cell).value),
         computed=frame.times(speedup(Round(**settings))),
         v=fixed(preset.verify_cost, 2),
         device=frame.device_name(preset.record.device, words),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from build_scripts.records.schema import SpeedupCell, SpeedupRecord
-from build_scripts.records.summaries import as_ratio, best, losses, outcome, worst
+from build_scripts.records.summaries import best, losses, outcome, speedup_of, worst
 from build_scripts.render import panels
 from build_scripts.render.figures import Figure
 from build_scripts.spec.measured import MeasuredSpeedup, MeasuredWords
@@ -36,7 +36,7 @@ def case(cell: SpeedupCell, words: MeasuredWords) -> str:
     """A cell in words."""
     return words.case.format(
         drafter=frame.drafter_name(cell.drafter, words), kind=frame.kind_name(cell.kind, words), k=cell.k,
-        speedup=frame.times(cell.speedup.median),
+        speedup=frame.times(speedup_of(cell).value),
     )  # fmt: skip
 
 
@@ -51,17 +51,17 @@ def figure(
         cells = [cell for cell in record.cells if (cell.drafter, cell.kind) == (drafter, kind)]
         # The highest bar above the line and the lowest below it: their labels cannot meet.
         named = [cell for cell in (best(cells), worst(cells)) if cells] if cells else []
-        top = [cell for cell in named[:1] if cell.speedup.median >= 1]
-        bottom = [cell for cell in named[1:] if cell.speedup.median < 1]
+        top = [cell for cell in named[:1] if speedup_of(cell).value >= 1]
+        bottom = [cell for cell in named[1:] if speedup_of(cell).value < 1]
         bars = []
         for cell in cells:
-            ratio = as_ratio(cell.speedup)
+            ratio = speedup_of(cell)
             text = f"k = {cell.k}: {frame.times(ratio.value)} ({frame.interval(ratio)})"
             label = frame.times(ratio.value) if cell in top + bottom else ""
             bars.append(panels.Bar(lengths.index(cell.k), ratio, f"{frame.kind_name(kind, words)}, {text}", label))
         drawn.append(panels.Panel(frame.kind_name(kind, words), bars=bars))
         said.append("; ".join(bar.hover for bar in bars))
-    ratios = [as_ratio(cell.speedup) for each in records for cell in each.cells]
+    ratios = [speedup_of(cell) for each in records for cell in each.cells]
     return panels.grid(
         drawn,
         panels.Axis(-0.6, len(lengths) - 0.4, [(i, str(k)) for i, k in enumerate(lengths)], block.chart.x_title),
@@ -109,7 +109,7 @@ def table(block: MeasuredSpeedup, record: SpeedupRecord, page: PageContext) -> f
     for drafter, kind in dict.fromkeys((cell.drafter, cell.kind) for cell in record.cells):
         cells = {cell.k: cell for cell in record.cells if (cell.drafter, cell.kind) == (drafter, kind)}
         shown = [
-            f"{panels.MARKS[outcome(cells[k])]} {frame.times(cells[k].speedup.median)} ({frame.interval(as_ratio(cells[k].speedup))})"
+            f"{panels.MARKS[outcome(cells[k])]} {frame.times(speedup_of(cells[k]).value)} ({frame.interval(speedup_of(cells[k]))})"
             if k in cells
             else "–"
             for k in lengths
