@@ -124,7 +124,11 @@ def _run(options: argparse.Namespace) -> int:
         print("There is no CUDA device that torch can use: --device cpu measures on the CPU", file=sys.stderr)
         return FAULTS
     if options.experiment in MAKING:
-        return _make(options, device)
+        try:
+            return _make(options, device)
+        except ValueError as error:  # a corpus that is none; the message is one line
+            print(error, file=sys.stderr)
+            return FAULTS
 
     if options.out.exists() and not options.out.is_dir():
         print(f"{options.out}: this is a file, and records need a folder", file=sys.stderr)
