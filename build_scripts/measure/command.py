@@ -125,7 +125,11 @@ def _run(options: argparse.Namespace) -> int:
         print("There is no CUDA device that torch can use: --device cpu measures on the CPU", file=sys.stderr)
         return FAULTS
     if options.experiment in MAKING:
-        return _make(options, device)
+        try:
+            return _make(options, device)
+        except ValueError as error:  # a corpus that is none; the message is one line
+            print(error, file=sys.stderr)
+            return FAULTS
 
     from build_scripts.measure.experiments.journal import open_locked
 

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from build_scripts.measure.head.chance import dice
 from build_scripts.measure.head.features import Progress, fingerprint
 from build_scripts.measure.head.files import sha256, write_json, write_whole
 from build_scripts.measure.kernels import choose
@@ -135,7 +136,7 @@ def write_corpus(
             progress((batch + done) / batches, said)
 
         if not part.is_file():
-            _write(part, *converse(writer, frame, count, length, _dice(seed, batch), told))
+            _write(part, *converse(writer, frame, count, length, dice(seed, batch), told))
         with np.load(part, allow_pickle=False) as arrays:
             parts.append((arrays["tokens"], arrays["role"]))
     _write(out, *(np.concatenate(arrays) for arrays in zip(*parts)))
@@ -208,10 +209,6 @@ def _choose(logits: Tensor, speakers: Sequence[int], uniforms: Tensor) -> list[i
         for row, token in zip(rows, drawn.tolist()):
             chosen[row] = token
     return chosen
-
-
-def _dice(seed: int, batch: int) -> torch.Generator:
-    return torch.Generator().manual_seed((seed << 32) + batch)
 
 
 def _folder(out: Path, identity: str) -> Path:

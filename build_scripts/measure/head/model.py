@@ -140,7 +140,7 @@ def attend_unrolled(q: Tensor, keys: list[Tensor], values: list[Tensor], groups:
     mask = torch.full((m, m), HIDDEN, dtype=q.dtype, device=q.device).triu(1 - step)
     first_values = flat(values[0])
     scores = torch.baddbmm(
-        mask.repeat(groups, 1), queries.view(-1, groups * m, width), flat(keys[0]).transpose(1, 2), alpha=scale
+        mask.repeat(groups, 1), queries.reshape(-1, groups * m, width), flat(keys[0]).transpose(1, 2), alpha=scale
     ).view(-1, groups, m, m)
     # The hidden scores just right of what is seen make room for those of the later steps.
     for made in range(1, step + 1):

@@ -29,6 +29,7 @@ from torch import Tensor
 
 from build_scripts.measure.head.corpus import ASSISTANT, USER, Corpus, read_corpus
 from build_scripts.measure.head.features import Progress, cached_features, fingerprint
+from build_scripts.measure.head.chance import dice
 from build_scripts.measure.head.files import write_json, write_whole
 from build_scripts.measure.head.model import MATRICES, Frozen, Head, frequent_tokens, new_parameters
 from build_scripts.measure.head.quantised import quantise, write_head
@@ -226,30 +227,26 @@ class Data:
         count = settings.rows_per_step
         steps_in_epoch = len(self.training_rows) // count
         epoch, place = divmod(step, steps_in_epoch)
-        order = torch.randperm(len(self.training_rows), generator=_generator(seed, 2 * epoch + 1))
+        order = torch.randperm(len(self.training_rows), generator=dice(seed, 2 * epoch + 1))
         rows = self.training_rows[order[place * count : (place + 1) * count]]
         features = self.features[rows].to(self.frozen.head.dtype)
-        dice = _generator(seed, 2 * step)
+        own = dice(seed, 2 * step)
         inputs = (len(rows), features.shape[1] - 2)
-        noise = torch.rand(*inputs, features.shape[2], generator=dice) - 0.5
+        noise = torch.rand(*inputs, features.shape[2], generator=own) - 0.5
         noise = (noise * (settings.noise * self.spread)).to(features.dtype)
-        lots = torch.rand(inputs, generator=dice)
+        lots = torch.rand(inputs, generator=own)
         return Batch(features, self.tokens[rows], self.role[rows], noise, lots)
 
 
 def split_rows(tokens: Tensor, held_out: int, seed: int) -> tuple[Tensor, Tensor]:
     """Rows to train on and rows held out, ascending. Conversations that begin as one held out does
     are in neither."""
-    order = torch.randperm(len(tokens), generator=_generator(seed, 0))
+    order = torch.randperm(len(tokens), generator=dice(seed, 0))
     held = order[:held_out].sort().values
     beginnings = [tuple(row) for row in tokens[:, :BEGINNING].tolist()]
     taken = {beginnings[row] for row in held.tolist()}
     training = [row for row, beginning in enumerate(beginnings) if beginning not in taken]
     return torch.tensor(training), held
-
-
-def _generator(seed: int, place: int) -> torch.Generator:
-    return torch.Generator().manual_seed((seed << 32) + place)
 
 
 # --- the run ---------------------------------------------------------------------------------
@@ -300,7 +297,8 @@ def fit(
             save(run)
         progress(min(1.0, run.elapsed / seconds), _said(run, seconds))
     run.optimiser = optimiser.state_dict()
-    evaluate(data, run, settings.unroll, settings)
+    if not run.curve or run.curve[-1]["step"] != run.step:
+        evaluate(data, run, settings.unroll, settings)
     save(run)
 
 
