@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from build_scripts.model.speculation import expected_tokens
 from build_scripts.records.schema import AcceptanceCell, AcceptanceRecord, RoundCounts
-from build_scripts.records.summaries import acceptance_by_position, pooled
+from build_scripts.records.summaries import acceptance_by_position, longest_drafts, pooled
 from build_scripts.render import panels
 from build_scripts.render.figures import Figure
 from build_scripts.render.numbers import fixed
@@ -49,12 +49,7 @@ def render(block: MeasuredAcceptance, page: PageContext) -> Rendered:
 
 def cells_of(record: AcceptanceRecord, drafter: str) -> dict[tuple[str, float], AcceptanceCell]:
     """By kind and temperature; of several k the largest, which holds the most positions."""
-    found: dict[tuple[str, float], AcceptanceCell] = {}
-    for cell in record.cells:
-        key = (cell.kind, cell.temperature)
-        if cell.drafter == drafter and (key not in found or found[key].k < cell.k):
-            found[key] = cell
-    return found
+    return {(cell.kind, cell.temperature): cell for cell in longest_drafts(record) if cell.drafter == drafter}
 
 
 def figure(block: MeasuredAcceptance, record: AcceptanceRecord, drafter: str, page: PageContext) -> Figure:
@@ -123,7 +118,7 @@ def overall_caption(block: MeasuredAcceptance, record: AcceptanceRecord, page: P
     lowest = min(cell.temperature for cell in record.cells)
     found = [
         (cell, counts, predicted)
-        for cell in record.cells
+        for cell in longest_drafts(record)
         if cell.temperature == lowest and (predicted := from_one_h(counts := pooled(cell))) is not None
     ]
     if not found:
@@ -152,13 +147,16 @@ def table(block: MeasuredAcceptance, record: AcceptanceRecord, page: PageContext
     words = page.lesson.measured
     longest = max(cell.k for cell in record.cells)
     rows = []
-    for cell in record.cells:
+    for cell in longest_drafts(record):
         counts = pooled(cell)
         h = counts.pooled_acceptance
-        label = block.temperature.format(temperature=fixed(cell.temperature, 2, trim=True))
+        case = block.case.format(
+            drafter=frame.drafter_name(cell.drafter, words), kind=frame.kind_name(cell.kind, words),
+            temperature=fixed(cell.temperature, 2, trim=True), k=cell.k,
+        )  # fmt: skip
         places = acceptance_by_position(cell)
         rows.append([
-            f"{frame.drafter_name(cell.drafter, words)}, {frame.kind_name(cell.kind, words)}, {label}",
+            case,
             "–" if h is None else fixed(h, 2),
             fixed(counts.tokens_per_round, 2) if counts.rounds else "–",
             frame.percent(counts.proposing_share) if counts.rounds else "–",

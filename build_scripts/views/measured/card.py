@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from build_scripts.records.schema import LosslessRecord, SpeedupRecord
+from collections.abc import Iterator
+
+from build_scripts.records.schema import LosslessRecord, PeersRecord, SpeedupRecord
 from build_scripts.records.summaries import (
     best,
     comparisons,
+    foreseen,
     median_error,
+    other_arithmetic,
     outcome,
     speedup_of,
     worst,
@@ -21,8 +25,13 @@ def render(block: MeasuredCard, page: PageContext) -> Rendered:
     words = page.lesson.measured
     records = page.records.of(SpeedupRecord)
     if not records:
-        return Rendered(page.template("measured-card.html", block=block, words=words, cases=[], said=[], line=None, loss=""))
+        html = page.template("measured-card.html", block=block, words=words, line=None)
+        return Rendered(html)
     record = records[0]
+    shown = [best(record.cells)]
+    lost = outcome(worst(record.cells)) == "slower"
+    if lost:
+        shown.append(worst(record.cells))
     cases = [
         {
             "outcome": outcome(cell),
@@ -32,28 +41,50 @@ def render(block: MeasuredCard, page: PageContext) -> Rendered:
                 drafter=frame.drafter_name(cell.drafter, words), kind=frame.kind_name(cell.kind, words), k=cell.k
             ),
         }
-        for cell in (best(record.cells), worst(record.cells))
+        for cell in shown
     ]
-    lost = outcome(worst(record.cells)) == "slower"
-    points = comparisons(record)
-    said = [
-        block.prediction.format(
-            median=frame.percent(median_error([point.full_error for point in points]), 1),
-            textbook=frame.percent(median_error([point.textbook_error for point in points]), 1),
-            cells=len(points),
-        )
-    ]
-    for proof in page.records.of(LosslessRecord):
-        if proof.device == record.device:
-            identical, prompts = (sum(getattr(cell, name) for cell in proof.cells) for name in ("identical", "prompts"))
-            said.append(block.proof.format(identical=identical, prompts=prompts))
     html = page.template(
         "measured-card.html",
         block=block,
         words=words,
-        cases=cases if lost else cases[:1],
-        said=said,
+        cases=cases,
+        said=[frame.unbroken(sentence) for sentence in _said(block, record, page)],
         line=frame.device_line(record, page),
         loss="" if lost else block.loss_none,
+        other=_other_engine(block, record, page),
     )
     return Rendered(html)
+
+
+def _said(block: MeasuredCard, record: SpeedupRecord, page: PageContext) -> Iterator[str]:
+    points = comparisons(record)
+    said = block.prediction.format(
+        median=frame.percent(median_error([point.full_error for point in points]), 1),
+        textbook=frame.percent(median_error([point.textbook_error for point in points]), 1),
+        cells=len(points),
+    )
+    full, decided = foreseen(points, "full")
+    if decided:
+        said += " " + block.foreseen.format(decided=decided, full=full, textbook=foreseen(points, "textbook")[0])
+    yield said
+    for proof in page.records.of(LosslessRecord):
+        if proof.device == record.device:
+            identical, prompts = (sum(getattr(cell, name) for cell in proof.cells) for name in ("identical", "prompts"))
+            yield block.proof.format(identical=identical, prompts=prompts)
+
+
+def _other_engine(block: MeasuredCard, record: SpeedupRecord, page: PageContext) -> str:
+    """The engine that decodes fastest in another arithmetic on the same device; "" without one."""
+    found = [
+        entry
+        for peers in page.records.of(PeersRecord)
+        if peers.device == record.device
+        for entry in other_arithmetic(peers.rows, page.lesson.measured.own_engine)
+    ]
+    if not found:
+        return ""
+    row, factor = max(found, key=lambda entry: entry[1])
+    return block.other_engine.format(
+        engine=row.engine, note=row.note or row.version, kind=frame.kind_name(row.kind, page.lesson.measured),
+        factor=frame.times(factor),
+    )  # fmt: skip

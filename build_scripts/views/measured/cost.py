@@ -57,7 +57,7 @@ def kernels_figure(
     """v over m for one sequence, a line for each kernel; the scale counts doublings and is that of all records."""
     words = page.lesson.measured
     series = [
-        _series(record, line, 1, lengths(record, line, 1), _line_name(line, record, words), index)
+        _series(record, line, 1, lengths(record, line, 1), line_name(line, record, words), index)
         for index, line in enumerate(lines_beside(record))
     ]
     longest = max(max(lengths(each, line, 1)) for each in records for line in lines_beside(each))
@@ -77,12 +77,12 @@ def kernels_figure(
 def batches_figure(
     block: MeasuredCost, record: CurveRecord, records: Sequence[CurveRecord], page: PageContext
 ) -> Figure:
-    """v over the batch, a line for each m, for the kernel that decodes."""
+    """v over the batch, a line for each doubling of k, for the kernel that decodes."""
     line = own_line(record)
     assert line is not None
     served = batches(record, line)
     series = []
-    for m in reversed([m for m in lengths(record, line, served[-1]) if m > 1]):
+    for m in reversed(doubled(lengths(record, line, served[-1]))):
         points = [(batch, ratio) for batch in served if (ratio := verify_ratio(record, line, batch, m)) is not None]
         chosen = m == block.tokens
         label = block.line_label.format(m=m, k=m - 1)
@@ -119,15 +119,16 @@ def kernels_caption(block: MeasuredCost, record: CurveRecord, words: MeasuredWor
     ratio, ms = verify_ratio(record, own, 1, m), pass_cost(record, own, 1, 1)
     assert ratio is not None and ms is not None
     said = block.caption.format(
-        k=m - 1, m=m, kernel=_line_name(own, record, words), v=frame.times(ratio.value),
+        k=m - 1, m=m, kernel=line_name(own, record, words), v=frame.times(ratio.value),
         low=fixed(ratio.low, 2), high=fixed(ratio.high, 2), ms=fixed(ms.median, 2),
     )  # fmt: skip
     others = [(line, other) for line in rest if (other := verify_ratio(record, line, 1, m)) is not None]
     if others:
         line, dearest = max(others, key=lambda entry: entry[1].value)
-        said += " " + block.caption_other.format(
-            m=m, kernel=_line_name(line, record, words), v=frame.times(dearest.value)
-        )
+        if dearest.low > ratio.high:
+            said += " " + block.caption_other.format(
+                m=m, kernel=line_name(line, record, words), v=frame.times(dearest.value)
+            )
     return said
 
 
@@ -173,7 +174,7 @@ def table(block: MeasuredCost, record: CurveRecord, page: PageContext) -> frame.
     several = len({(line.model, line.context) for line in lines}) > 1
     rows = []
     for line in lines:
-        name = _line_name(line, record, words) + (f", {line.model}, {line.context}" if several else "")
+        name = full_line_name(block, record, line, words) if several else line_name(line, record, words)
         for batch in batches(record, line):
             one = pass_cost(record, line, batch, 1)
             assert one is not None
@@ -182,6 +183,18 @@ def table(block: MeasuredCost, record: CurveRecord, page: PageContext) -> frame.
                 [name, str(batch), fixed(one.median, 2), *("–" if ratio is None else _says(ratio) for ratio in ratios)]
             )
     return frame.Table(page.lesson.labels.table, [*block.table_titles, *(f"m = {m}" for m in columns)], rows)
+
+
+def full_line_name(block: MeasuredCost, record: CurveRecord, line: PassLine, words: MeasuredWords) -> str:
+    """With its model and its context, for where these differ."""
+    trained = any(entry.id == line.model and entry.trained for entry in record.models)
+    model = line.model if trained else block.random_model.format(model=line.model)
+    return block.line.format(kernel=line_name(line, record, words), model=model, context=line.context)
+
+
+def doubled(ms: list[int]) -> list[int]:
+    """The m with 1, 2, 4, 8 … drafts: the lines then stand about equally far apart."""
+    return [m for m in ms if m > 1 and (m - 1) & (m - 2) == 0]
 
 
 # --- parts ---------------------------------------------------------------------------------------
@@ -208,7 +221,7 @@ def _series(
     )
 
 
-def _line_name(line: PassLine, record: CurveRecord, words: MeasuredWords) -> str:
+def line_name(line: PassLine, record: CurveRecord, words: MeasuredWords) -> str:
     name = frame.kernel_name(line.kernel, words)
     return name if line.dtype == record.dtype else f"{name}, {frame.dtype_name(line.dtype, words)}"
 
