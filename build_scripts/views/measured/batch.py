@@ -80,7 +80,7 @@ def figure(
         panels.doublings(ratios, block.chart.y_title),
         page.palette,
         f"{block.chart.alt} {'. '.join(said)}.",
-        (min(3, len(drawn)), 1 if len(drawn) < 3 else 2),
+        (min(3, len(drawn)), 1),
         (190, 130),
         [panels.Guide(block.equal_label, 0.0, at="left")],
     )
