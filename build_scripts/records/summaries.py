@@ -17,6 +17,7 @@ from build_scripts.records.schema import (
     AcceptanceRecord,
     BatchCell,
     CurveRecord,
+    DraftCost,
     LosslessCell,
     PassCost,
     PeerRow,
@@ -87,6 +88,12 @@ def lines_beside(record: CurveRecord) -> list[PassLine]:
     return [own, *(line for line in rest if line != own)]
 
 
+def longest_context(record: CurveRecord, line: PassLine) -> PassLine:
+    """The same line with the longest context that it was measured with."""
+    alike = [each for each in pass_lines(record) if (each.model, each.kernel, each.dtype) == (line.model, line.kernel, line.dtype)]
+    return max(alike, key=lambda each: each.context)
+
+
 def pass_cost(record: CurveRecord, line: PassLine, batch: int, m: int) -> Statistic | None:
     """T(m, B) in ms, None where it was not measured."""
     return next((c.ms for c in record.passes if line.holds(c) and (c.batch, c.m) == (batch, m)), None)
@@ -111,6 +118,14 @@ def verify_ratio(record: CurveRecord, line: PassLine, batch: int, m: int) -> Rat
     return Ratio(1.0, 1.0, 1.0) if m == 1 else quotient(over, under)
 
 
+def draft_ratio(record: CurveRecord, cost: DraftCost) -> Ratio | None:
+    """k·c: the drafting of a round over a pass of one token for as many rows; None where that pass
+    was not measured."""
+    line = own_line(record)
+    plain = None if line is None else pass_cost(record, line, cost.batch, 1)
+    return None if plain is None else quotient(cost.ms, plain)
+
+
 @dataclass(frozen=True)
 class LimitShare:
     """A rate that passes reach, and its part of the best that the device was seen to do."""
@@ -130,7 +145,8 @@ def read_share(record: CurveRecord, line: PassLine) -> LimitShare | None:
 
 
 def arithmetic_share(record: CurveRecord, line: PassLine) -> LimitShare | None:
-    """Of all passes the highest rate of arithmetic, in GFLOP/s, and its part of the peak.
+    """Of all passes the highest rate of arithmetic, in GFLOP/s, over that of torch's own product of
+    two large matrices, which a better kernel may surpass.
 
     A token takes two operations a weight: 2 · weights · m · B over T(m, B).
     """

@@ -99,7 +99,17 @@ class MeasuredCost(MeasuredBlock):
     caption: Annotated[Template, Names("k", "m", "kernel", "v", "low", "high", "ms")]
     caption_other: Annotated[Template, Names("m", "kernel", "v")]
     """Added where the check costs more with another kernel: the dearest of them."""
+    caption_context: Annotated[Template, Names("m", "context", "ms", "v")]
+    """Added where a longer context was measured: the longest."""
     caption_batch: Annotated[Template, Names("k", "m", "batch", "v", "low", "high", "alone")]
+    caption_batch_dearer: PlainText
+    """Added where that is dearer than for one sequence, beyond both intervals."""
+    caption_drafts: Annotated[Template, Names("k", "cases")]
+    drafts_case: Annotated[Template, Names("drafter", "c")]
+    """What one step of each draft costs, in passes."""
+    drafts_title: PlainText
+    drafts_titles: list[PlainText] = Field(min_length=2, max_length=2)
+    """Draft and batch; the columns of k follow."""
     read: Share
     arithmetic: Share
     line: Annotated[Template, Names("kernel", "model", "context")]
@@ -126,7 +136,8 @@ class MeasuredAcceptance(MeasuredBlock):
         Names("best_kind", "best_h", "best_expected", "worst_kind", "worst_h", "worst_expected", "share", "rounds"),
     ]  # fmt: skip
     """Of one drafter at temperature 0; `share` of its `rounds` proposed something."""
-    caption_hot: Annotated[Template, Names("kind", "h", "hot_h", "temperature")]
+    caption_hot: Annotated[Template, Names("kind", "k", "h", "hot_h", "temperature")]
+    """What drawing at the highest temperature makes of h, with the same k."""
     overall: Annotated[Template, Names("drafter", "kind", "first", "last", "place", "h", "expected", "predicted", "k")]
     """Where one h for all positions errs most: what it predicts for E, and what E was."""
     table_titles: list[PlainText] = Field(min_length=6, max_length=6)
@@ -186,9 +197,11 @@ class MeasuredBatch(MeasuredBlock):
 class MeasuredLossless(MeasuredBlock):
     view: Literal["measured-lossless"]
     identical: Annotated[Template, Names("identical", "prompts")]
-    caption: Annotated[Template, Names("identical", "prompts", "tokens", "differences", "limit")]
+    caption: Annotated[Template, Names("identical", "prompts", "tokens", "differences")]
     margin: Annotated[Template, Names("margin", "limit")]
     """Where answers differ: how close the two likeliest tokens were at the worst place."""
+    beyond: Annotated[Template, Names("count", "limit")]
+    """Where they differ by more than rounding explains."""
     row_alone: Annotated[Template, Names("drafter")]
     row_together: Annotated[Template, Names("drafter", "batch")]
     """Prompts one after the other, and that many at a time."""

@@ -10,7 +10,7 @@ from build_scripts.records.summaries import acceptance_by_position, longest_draf
 from build_scripts.render import panels
 from build_scripts.render.figures import Figure
 from build_scripts.render.numbers import fixed
-from build_scripts.spec.measured import MeasuredAcceptance
+from build_scripts.spec.measured import MeasuredAcceptance, MeasuredWords
 from build_scripts.views.base import PageContext, Rendered
 from build_scripts.views.measured import frame
 
@@ -86,7 +86,7 @@ def figure(block: MeasuredAcceptance, record: AcceptanceRecord, drafter: str, pa
 
 
 def drafter_caption(block: MeasuredAcceptance, record: AcceptanceRecord, drafter: str, page: PageContext) -> str:
-    """What is accepted most and least at the lowest temperature, and what the highest one does to it."""
+    """What is accepted most and least at the lowest temperature, and what the highest one does to h."""
     words = page.lesson.measured
     cells = cells_of(record, drafter)
     temperatures = sorted({temperature for _, temperature in cells})
@@ -103,13 +103,29 @@ def drafter_caption(block: MeasuredAcceptance, record: AcceptanceRecord, drafter
         worst_expected=fixed(greedy[worst].tokens_per_round, 2),
         share=frame.percent(sum(counts.proposing for counts in greedy.values()) / rounds), rounds=rounds,
     )  # fmt: skip
-    hot = cells.get((best, temperatures[-1]))
-    if hot is not None and len(temperatures) > 1 and (hot_h := pooled(hot).pooled_acceptance) is not None:
-        said += " " + block.caption_hot.format(
-            kind=frame.kind_name(best, words), h=fixed(known[best], 2), hot_h=fixed(hot_h, 2),
-            temperature=fixed(temperatures[-1], 2, trim=True),
-        )  # fmt: skip
-    return said
+    return " ".join([said, *_hot_caption(block, record, drafter, best, words)])
+
+
+def _hot_caption(
+    block: MeasuredAcceptance, record: AcceptanceRecord, drafter: str, kind: str, words: MeasuredWords
+) -> list[str]:
+    """What the highest temperature does to h; nothing where it was not measured with a k that the
+    lowest was measured with too, since h depends on k."""
+    own = [cell for cell in record.cells if (cell.drafter, cell.kind) == (drafter, kind)]
+    coldest, hottest = min(cell.temperature for cell in own), max(cell.temperature for cell in own)
+    h = {(cell.temperature, cell.k): pooled(cell).pooled_acceptance for cell in own}
+    pairs = [
+        (k, cold, hot)
+        for (temperature, k), hot in h.items()
+        if temperature == hottest > coldest and hot is not None and (cold := h.get((coldest, k))) is not None
+    ]
+    return [
+        block.caption_hot.format(
+            kind=frame.kind_name(kind, words), k=k, h=fixed(cold, 2), hot_h=fixed(hot, 2),
+            temperature=fixed(hottest, 2, trim=True),
+        )
+        for k, cold, hot in pairs[-1:]
+    ]  # fmt: skip
 
 
 def overall_caption(block: MeasuredAcceptance, record: AcceptanceRecord, page: PageContext) -> str:

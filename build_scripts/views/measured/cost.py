@@ -11,8 +11,10 @@ from build_scripts.records.summaries import (
     PassLine,
     arithmetic_share,
     batches,
+    draft_ratio,
     lengths,
     lines_beside,
+    longest_context,
     own_line,
     pass_cost,
     pass_lines,
@@ -46,7 +48,10 @@ def render(block: MeasuredCost, page: PageContext) -> Rendered:
             charts.append(
                 frame.Chart(f"{block.id}-batches{suffix}", block.batches.title, figure, batches_caption(block, record))
             )
-        return frame.Shown(charts, [], [table(block, record, page)], readouts(block, record))
+        tables = [table(block, record, page)]
+        if record.drafts:
+            tables.append(drafts_table(block, record, words))
+        return frame.Shown(charts, drafts_caption(block, record, words), tables, readouts(block, record))
 
     return frame.render(block, page, CurveRecord, "curve", show, asks_for_cuda=True)
 
@@ -129,6 +134,13 @@ def kernels_caption(block: MeasuredCost, record: CurveRecord, words: MeasuredWor
             said += " " + block.caption_other.format(
                 m=m, kernel=line_name(line, record, words), v=frame.times(dearest.value)
             )
+    longest = longest_context(record, own)
+    if longest != own and (longer := verify_ratio(record, longest, 1, m)) is not None:
+        ms = pass_cost(record, longest, 1, 1)
+        assert ms is not None
+        said += " " + block.caption_context.format(
+            m=m, context=longest.context, ms=fixed(ms.median, 2), v=frame.times(longer.value)
+        )
     return said
 
 
@@ -139,10 +151,35 @@ def batches_caption(block: MeasuredCost, record: CurveRecord) -> str:
     m = _nearest(lengths(record, line, largest), block.tokens)
     ratio, alone = verify_ratio(record, line, largest, m), verify_ratio(record, line, 1, m)
     assert ratio is not None
-    return block.caption_batch.format(
+    said = block.caption_batch.format(
         k=m - 1, m=m, batch=largest, v=frame.times(ratio.value), low=fixed(ratio.low, 2), high=fixed(ratio.high, 2),
         alone=frame.times(ratio.value if alone is None else alone.value),
     )  # fmt: skip
+    dearer = alone is not None and ratio.low > alone.high
+    return f"{said} {block.caption_batch_dearer}" if dearer else said
+
+
+def drafts_caption(block: MeasuredCost, record: CurveRecord, words: MeasuredWords) -> list[str]:
+    """c of each drafter, for one sequence and the k that the captions speak of."""
+    k = block.tokens - 1
+    cases = [
+        block.drafts_case.format(drafter=frame.drafter_name(cost.drafter, words), c=_c(ratio.value / k))
+        for cost in record.drafts
+        if (cost.batch, cost.k) == (1, k) and (ratio := draft_ratio(record, cost)) is not None
+    ]
+    return [block.caption_drafts.format(k=k, cases=", ".join(cases))] if cases else []
+
+
+def drafts_table(block: MeasuredCost, record: CurveRecord, words: MeasuredWords) -> frame.Table:
+    """A row for each drafter and batch, a column for each k: the drafting of a round in passes of that batch."""
+    columns = sorted({cost.k for cost in record.drafts})
+    found = {(cost.drafter, cost.batch, cost.k): draft_ratio(record, cost) for cost in record.drafts}
+    rows = []
+    for drafter, batch in dict.fromkeys((cost.drafter, cost.batch) for cost in record.drafts):
+        ratios = [found.get((drafter, batch, k)) for k in columns]
+        cells = ["–" if ratio is None else f"{fixed(ratio.value, 3)} ({frame.interval(ratio, 3)})" for ratio in ratios]
+        rows.append([frame.drafter_name(drafter, words), str(batch), *cells])
+    return frame.Table(block.drafts_title, [*block.drafts_titles, *(f"k = {k}" for k in columns)], rows)
 
 
 def readouts(block: MeasuredCost, record: CurveRecord) -> list[frame.Readout]:
@@ -239,6 +276,11 @@ def _ratios(records: Sequence[CurveRecord], alone: bool) -> list[Ratio]:
                 ratios = [] if line is None else [verify_ratio(record, line, batch, m) for m in lengths(record, line, batch)]
                 found += [ratio for ratio in ratios if ratio is not None]
     return found
+
+
+def _c(value: float) -> str:
+    """Two digits also of what looking a word up costs."""
+    return fixed(value, 2 if value >= 0.1 else 4, trim=True)
 
 
 def _nearest(measured: list[int], wanted: int) -> int:

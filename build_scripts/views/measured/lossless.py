@@ -51,11 +51,14 @@ def caption(block: MeasuredLossless, record: LosslessRecord) -> str:
     identical = sum(cell.identical for cell in record.cells)
     said = block.caption.format(
         identical=identical, prompts=prompts, tokens=max(cell.tokens for cell in record.cells),
-        differences=prompts - identical, limit=_small(record.margin_limit),
+        differences=prompts - identical,
     )  # fmt: skip
     margin = largest_margin(record.cells)
     if margin is not None:
         said += " " + block.margin.format(margin=_small(margin), limit=_small(record.margin_limit))
+    beyond = sum(entry.margin >= record.margin_limit for cell in record.cells for entry in cell.differences)
+    if beyond:
+        said += " " + block.beyond.format(count=beyond, limit=_small(record.margin_limit))
     return said
 
 
