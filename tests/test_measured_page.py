@@ -198,6 +198,37 @@ def test_the_read_bandwidth(lesson: Lesson) -> None:
     assert before[0] != after[0] and before[1] == after[1]
 
 
+def test_the_cost_of_one_draft(lesson: Lesson) -> None:
+    """c is said for the k that the captions speak of, and the table has every k and batch."""
+
+    def draft(data: Any) -> Any:
+        return next(cost for cost in data["drafts"] if (cost["drafter"], cost["batch"], cost["k"]) == ("int8_copy", 1, 4))
+
+    def c_of(record: CurveRecord) -> str:
+        plain = next(cost.ms.median for cost in record.passes if (cost.batch, cost.m, cost.context) == (1, 1, 128))
+        return fixed(draft(record.model_dump())["ms"]["median"] / 4 / plain, 2)
+
+    record = one(CurveRecord)
+    dearer = altered(record, lambda data: scale(draft(data)["ms"], 2))
+    before, after = view(lesson, "measured-cost", record), view(lesson, "measured-cost", dearer)
+    assert f"{c_of(record)} for int8 copy" in before.captions and f"{c_of(dearer)} for int8 copy" in after.captions
+    assert before.tables != after.tables and before.charts == after.charts
+
+
+def test_the_warning_about_batches_is_not_given_where_the_record_does_not_bear_it(lesson: Lesson) -> None:
+    def flat(data: Any) -> None:
+        own = {cost["m"]: cost["ms"] for cost in data["passes"] if (cost["batch"], cost["context"]) == (1, 128)
+               and cost["kernel"] == data["kernel"] and cost["model"].startswith("SmolLM2")}  # fmt: skip
+        for cost in data["passes"]:
+            if cost["batch"] > 1:
+                cost["ms"] = own[cost["m"]]
+
+    record = one(CurveRecord)
+    warning = "the lesson's warning about large batches"
+    assert warning in view(lesson, "measured-cost", record).captions
+    assert warning not in view(lesson, "measured-cost", altered(record, flat)).captions
+
+
 def test_what_was_accepted_of_one_prompt(lesson: Lesson) -> None:
     def refuse(data: Any) -> None:
         cell = next(
@@ -222,6 +253,16 @@ def test_what_was_accepted_of_one_prompt(lesson: Lesson) -> None:
     assert a_1(record) in before.tables and a_1(less) in after.tables
     assert a_1(less) in after.charts["by-position-eagle-head"]["layout"]["meta"]["alt"]
     assert before.captions != after.captions
+
+
+def test_drawing_is_compared_with_greedy_decoding_at_the_same_k(lesson: Lesson) -> None:
+    """h depends on k: 8 drafts at temperature 0 beside 4 at temperature 1 would be two changes in one."""
+    captions = view(lesson, "measured-acceptance", one(AcceptanceRecord)).captions
+    assert captions.count("At temperature 1,") == captions.count("(k = 4)") == 4
+    greedy_only = altered(
+        one(AcceptanceRecord), lambda data: data.update(cells=[c for c in data["cells"] if (c["temperature"], c["k"]) != (0, 4)])
+    )
+    assert "At temperature 1," not in view(lesson, "measured-acceptance", greedy_only).captions
 
 
 def cell_of(record: SpeedupRecord, drafter: str, kind: str, k: int) -> Any:
@@ -329,6 +370,16 @@ def test_one_answer_that_differs(lesson: Lesson) -> None:
     assert "39 / 40" in after.tables and after.tables.count("39 / 40") == before.tables.count("39 / 40") + 1
     prompts = sum(cell.prompts for cell in record.cells)
     assert f"{prompts - 2} of {prompts}" in after.captions and "4.0e-4" in after.captions
+
+
+def test_a_difference_that_rounding_does_not_explain_is_called_so(lesson: Lesson) -> None:
+    def apart(data: Any) -> None:
+        data["cells"][5]["differences"][0]["margin"] = 0.3
+
+    record = one(LosslessRecord)
+    says = "1 of them are further apart than 1.0e-3"
+    assert says not in view(lesson, "measured-lossless", record).captions
+    assert says in view(lesson, "measured-lossless", altered(record, apart)).captions
 
 
 def test_answers_one_at_a_time_and_in_a_batch_stand_in_rows_of_their_own(lesson: Lesson) -> None:
