@@ -377,7 +377,7 @@ def test_a_difference_that_rounding_does_not_explain_is_called_so(lesson: Lesson
         data["cells"][5]["differences"][0]["margin"] = 0.3
 
     record = one(LosslessRecord)
-    says = "1 of them are further apart than 1.0e-3"
+    says = "Further apart than 1.0e-3, which rounding does not explain: 1 of them."
     assert says not in view(lesson, "measured-lossless", record).captions
     assert says in view(lesson, "measured-lossless", altered(record, apart)).captions
 
