@@ -313,6 +313,24 @@ def test_where_nothing_loses_the_card_says_that_instead(lesson: Lesson) -> None:
     assert "None of our settings lost" in shown.words and "headline-slower" not in shown.html
 
 
+def test_a_loss_in_a_batch_only_is_on_the_card_too(lesson: Lesson) -> None:
+    """A reader of the card alone must not take away that nothing was lost."""
+
+    def win(data: Any) -> None:
+        for cell in data["cells"]:
+            quicken(cell, 30.0)
+
+    def lose(data: Any) -> None:
+        scale(next(c for c in data["cells"] if (c["drafter"], c["batch"]) == ("int8_copy", 16))["speedup"], 0.2)
+
+    speedups, batches = altered(one(SpeedupRecord), win), altered(one(BatchRecord), lose)
+    value = next(speedup_of(c).value for c in batches.cells if (c.drafter, c.batch) == ("int8_copy", 16))
+    shown = view(lesson, "measured-card", speedups, batches)
+    assert f"▼ {fixed(value, 2)}×" in shown.words and "16 sequences" in shown.words
+    assert "None of our settings" not in shown.words
+    assert f'href="measurements/{file_name(batches)}"' in shown.html
+
+
 def test_one_error_of_the_prediction(lesson: Lesson) -> None:
     case = ("ngram_table", "code", 8)
     record = one(SpeedupRecord)

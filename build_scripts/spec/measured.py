@@ -258,6 +258,7 @@ class MeasuredCard(MeasuredBlock):
 
     view: Literal["measured-card"]
     case: Annotated[Template, Names("drafter", "kind", "k")]
+    case_batch: Annotated[Template, Names("drafter", "kind", "k", "batch")]
     loss_none: PlainText
     prediction: Annotated[Template, Names("median", "textbook", "cells")]
     foreseen: Annotated[Template, Names("decided", "full", "textbook")]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from build_scripts.records.schema import LosslessRecord, PeersRecord, SpeedupRecord
+from build_scripts.records.schema import (
+    BatchCell,
+    BatchRecord,
+    LosslessRecord,
+    PeersRecord,
+    SpeedupCell,
+    SpeedupRecord,
+)
 from build_scripts.records.summaries import (
     best,
     comparisons,
@@ -13,10 +20,9 @@ from build_scripts.records.summaries import (
     other_arithmetic,
     outcome,
     speedup_of,
-    worst,
 )
 from build_scripts.render.panels import MARKS
-from build_scripts.spec.measured import MeasuredCard
+from build_scripts.spec.measured import MeasuredCard, MeasuredWords
 from build_scripts.views.base import PageContext, Rendered
 from build_scripts.views.measured import frame
 
@@ -25,35 +31,39 @@ def render(block: MeasuredCard, page: PageContext) -> Rendered:
     words = page.lesson.measured
     records = page.records.of(SpeedupRecord)
     if not records:
-        html = page.template("measured-card.html", block=block, words=words, line=None)
+        html = page.template("measured-card.html", block=block, words=words, lines=[])
         return Rendered(html)
     record = records[0]
-    shown = [best(record.cells)]
-    lost = outcome(worst(record.cells)) == "slower"
+    served = next((each for each in page.records.of(BatchRecord) if each.device == record.device), None)
+    shown: list[SpeedupCell | BatchCell] = [best(record.cells)]
+    lowest = min([*record.cells, *(served.cells if served else [])], key=lambda cell: speedup_of(cell).value)
+    lost = outcome(lowest) == "slower"
     if lost:
-        shown.append(worst(record.cells))
-    cases = [
-        {
-            "outcome": outcome(cell),
-            "mark": MARKS[outcome(cell)],
-            "factor": frame.times(speedup_of(cell).value),
-            "text": block.case.format(
-                drafter=frame.drafter_name(cell.drafter, words), kind=frame.kind_name(cell.kind, words), k=cell.k
-            ),
-        }
-        for cell in shown
-    ]
+        shown.append(lowest)
+    # The record of batches stands beside the other one only where a number is from it.
+    sources = [record, served] if served is not None and lost and isinstance(lowest, BatchCell) else [record]
     html = page.template(
         "measured-card.html",
         block=block,
         words=words,
-        cases=cases,
+        cases=[_case(block, cell, words) for cell in shown],
         said=[frame.unbroken(sentence) for sentence in _said(block, record, page)],
-        line=frame.device_line(record, page),
+        lines=[frame.device_line(source, page) for source in sources],
         loss="" if lost else block.loss_none,
         other=_other_engine(block, record, page),
     )
     return Rendered(html)
+
+
+def _case(block: MeasuredCard, cell: SpeedupCell | BatchCell, words: MeasuredWords) -> dict[str, str]:
+    names = {"drafter": frame.drafter_name(cell.drafter, words), "kind": frame.kind_name(cell.kind, words), "k": cell.k}
+    text = block.case_batch.format(**names, batch=cell.batch) if isinstance(cell, BatchCell) else block.case.format(**names)
+    return {
+        "outcome": outcome(cell),
+        "mark": MARKS[outcome(cell)],
+        "factor": frame.times(speedup_of(cell).value),
+        "text": frame.unbroken(text),
+    }
 
 
 def _said(block: MeasuredCard, record: SpeedupRecord, page: PageContext) -> Iterator[str]:
