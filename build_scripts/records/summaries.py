@@ -9,12 +9,15 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from build_scripts.model.readings import Outcome, Ratio
 from build_scripts.records.schema import (
     AcceptanceCell,
+    AcceptanceRecord,
     BatchCell,
     CurveRecord,
+    DraftCost,
     LosslessCell,
     PassCost,
     PeerRow,
@@ -85,6 +88,12 @@ def lines_beside(record: CurveRecord) -> list[PassLine]:
     return [own, *(line for line in rest if line != own)]
 
 
+def longest_context(record: CurveRecord, line: PassLine) -> PassLine:
+    """The same line with the longest context that it was measured with."""
+    alike = [each for each in pass_lines(record) if (each.model, each.kernel, each.dtype) == (line.model, line.kernel, line.dtype)]
+    return max(alike, key=lambda each: each.context)
+
+
 def pass_cost(record: CurveRecord, line: PassLine, batch: int, m: int) -> Statistic | None:
     """T(m, B) in ms, None where it was not measured."""
     return next((c.ms for c in record.passes if line.holds(c) and (c.batch, c.m) == (batch, m)), None)
@@ -109,6 +118,14 @@ def verify_ratio(record: CurveRecord, line: PassLine, batch: int, m: int) -> Rat
     return Ratio(1.0, 1.0, 1.0) if m == 1 else quotient(over, under)
 
 
+def draft_ratio(record: CurveRecord, cost: DraftCost) -> Ratio | None:
+    """k·c: the drafting of a round over a pass of one token for as many rows; None where that pass
+    was not measured."""
+    line = own_line(record)
+    plain = None if line is None else pass_cost(record, line, cost.batch, 1)
+    return None if plain is None else quotient(cost.ms, plain)
+
+
 @dataclass(frozen=True)
 class LimitShare:
     """A rate that passes reach, and its part of the best that the device was seen to do."""
@@ -128,7 +145,8 @@ def read_share(record: CurveRecord, line: PassLine) -> LimitShare | None:
 
 
 def arithmetic_share(record: CurveRecord, line: PassLine) -> LimitShare | None:
-    """Of all passes the highest rate of arithmetic, in GFLOP/s, and its part of the peak.
+    """Of all passes the highest rate of arithmetic, in GFLOP/s, over that of torch's own product of
+    two large matrices, which a better kernel may surpass.
 
     A token takes two operations a weight: 2 · weights · m · B over T(m, B).
     """
@@ -142,14 +160,6 @@ def arithmetic_share(record: CurveRecord, line: PassLine) -> LimitShare | None:
         if line.holds(cost)
     ]
     return max(found, key=lambda share: share.rate, default=None)
-
-
-def draft_cost_ratio(record: CurveRecord, drafter: str, k: int) -> float | None:
-    """c: a draft step over a pass, both alone in their batch; None where either was not measured."""
-    line = own_line(record)
-    plain = None if line is None else pass_cost(record, line, 1, 1)
-    draft = next((d.ms for d in record.drafts if (d.drafter, d.batch, d.k) == (drafter, 1, k)), None)
-    return None if plain is None or draft is None else draft.median / k / plain.median
 
 
 def _matrix_bytes(record: CurveRecord, line: PassLine) -> int | None:
@@ -181,6 +191,16 @@ def pooled(cell: AcceptanceCell) -> RoundCounts:
     lists = {name: by_place(name) for name in ("histogram", "offered", "examined", "accepted")}
     sums = {name: sum(getattr(c, name) for c in counts) for name in ("recovered", "bonus", "empty", "first", "discarded")}
     return RoundCounts.model_validate(lists | sums)
+
+
+def longest_drafts(record: AcceptanceRecord) -> list[AcceptanceCell]:
+    """Of each drafter, kind and temperature the cell with the largest k, which has all positions."""
+    found: dict[tuple[str, str, float], AcceptanceCell] = {}
+    for cell in record.cells:
+        key = (cell.drafter, cell.kind, cell.temperature)
+        if key not in found or found[key].k < cell.k:
+            found[key] = cell
+    return list(found.values())
 
 
 def acceptance_by_position(cell: AcceptanceCell) -> list[Ratio | None]:
@@ -269,6 +289,23 @@ def comparisons(record: SpeedupRecord) -> list[Comparison]:
     return [Comparison(cell, by_key[cell.drafter, cell.kind, cell.k]) for cell in record.cells]
 
 
+def foreseen(points: Iterable[Comparison], which: Literal["full", "textbook"]) -> tuple[int, int]:
+    """Of how many settings a prediction said rightly whether they gain, and of how many that gained
+    or lost beyond their interval."""
+    decided = [point for point in points if outcome(point.cell) != "equal"]
+    right = [
+        point
+        for point in decided
+        if (getattr(point.prediction, which).speedup > 1) == (outcome(point.cell) == "faster")
+    ]
+    return len(right), len(decided)
+
+
+def batch_errors(cells: Iterable[BatchCell]) -> list[float]:
+    """Predicted over measured, less 1, of the batches that were predicted."""
+    return [cell.predicted_speedup / speedup_of(cell).value - 1 for cell in cells if cell.predicted_speedup is not None]
+
+
 def median_error(errors: Sequence[float]) -> float:
     """The median of their sizes, whatever their signs."""
     return statistics.median(abs(error) for error in errors)
@@ -292,12 +329,54 @@ def largest_margin(cells: Iterable[LosslessCell]) -> float | None:
     return max((entry.margin for cell in cells for entry in cell.differences), default=None)
 
 
-def other_arithmetic(rows: Iterable[PeerRow], own_engine: str) -> list[tuple[PeerRow, float]]:
+def times_as_fast(row: PeerRow, other: PeerRow) -> float:
+    """The median over prompts and repeats, each pair run in turns; of the medians where the samples
+    do not pair."""
+    rates, others = row.tokens_per_s, other.tokens_per_s
+    if len(rates.samples) != len(others.samples):
+        return rates.median / others.median
+    return statistics.median(one / base for one, base in zip(rates.samples, others.samples, strict=True))
+
+
+def own_plain(rows: Iterable[PeerRow], own_engine: str, kind: str) -> PeerRow | None:
+    return next((row for row in rows if (row.engine, row.mode, row.kind) == (own_engine, "plain", kind)), None)
+
+
+def other_arithmetic(rows: Sequence[PeerRow], own_engine: str) -> list[tuple[PeerRow, float]]:
     """Engines that decode plainly in another arithmetic, and how many times as fast as ours."""
-    rows = list(rows)
-    ours = {row.kind: row for row in rows if row.engine == own_engine and row.mode == "plain"}
     return [
-        (row, row.tokens_per_s.median / ours[row.kind].tokens_per_s.median)
+        (row, times_as_fast(row, ours))
         for row in rows
-        if row.mode == "plain" and row.same_tokens is None and row.engine != own_engine and row.kind in ours
-    ]
+        if row.mode == "plain" and row.same_tokens is None and row.engine != own_engine
+        and (ours := own_plain(rows, own_engine, row.kind)) is not None
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Our fastest way to decode, plain or with drafts, beside another engine's in the same arithmetic."""
+
+    ours: PeerRow
+    theirs: PeerRow
+
+    @property
+    def factor(self) -> float:
+        return times_as_fast(self.ours, self.theirs)
+
+
+def beside_others(rows: Sequence[PeerRow], own_engine: str) -> list[Beside]:
+    """For each kind, engine and mode of it, the fastest of its settings: plain against our plain,
+    and speculation against our fastest speculation."""
+
+    def fastest(found: list[PeerRow]) -> PeerRow | None:
+        return max(found, key=lambda row: row.tokens_per_s.median, default=None)
+
+    others = [row for row in rows if row.engine != own_engine and row.same_tokens is not None]
+    pairs = []
+    for kind, engine, mode in dict.fromkeys((row.kind, row.engine, row.mode) for row in others):
+        own = [row for row in rows if (row.kind, row.engine) == (kind, own_engine)]
+        ours = fastest([row for row in own if (row.mode == "plain") == (mode == "plain")])
+        theirs = fastest([row for row in others if (row.kind, row.engine, row.mode) == (kind, engine, mode)])
+        if ours is not None and theirs is not None:
+            pairs.append(Beside(ours, theirs))
+    return pairs

@@ -37,7 +37,8 @@ class MeasuredWords(Strict):
     """What readers call the things that records name, and the lines under every measured figure."""
 
     drafters: dict[str, DrafterName]
-    kinds: dict[TextKind, PlainText]
+    kinds: dict[TextKind | Literal["mix"], PlainText]
+    """mix: all kinds, in turns."""
     kernels: dict[str, PlainText]
     dtypes: dict[str, PlainText]
     experiments: dict[Experiment, PlainText]
@@ -51,6 +52,8 @@ class MeasuredWords(Strict):
     uncommitted: PlainText
     """Where the files were not those of the commit."""
     quick: PlainText
+    kept_under_load: Annotated[Template, Names("n")]
+    """Where repeats were kept although something else used the machine."""
     again: PlainText
     """Before the command of the run."""
     record: PlainText
@@ -95,10 +98,24 @@ class MeasuredCost(MeasuredBlock):
     line_label: Annotated[Template, Names("m", "k")]
     caption: Annotated[Template, Names("k", "m", "kernel", "v", "low", "high", "ms")]
     caption_other: Annotated[Template, Names("m", "kernel", "v")]
-    """Added where another kernel was measured: the dearest of them."""
+    """Added where the check costs more with another kernel: the dearest of them."""
+    caption_context: Annotated[Template, Names("m", "context", "ms", "v")]
+    """Added where a longer context was measured: the longest."""
     caption_batch: Annotated[Template, Names("k", "m", "batch", "v", "low", "high", "alone")]
+    caption_batch_dearer: PlainText
+    """Added where that is dearer than for one sequence, beyond both intervals."""
+    caption_drafts: Annotated[Template, Names("k", "cases")]
+    drafts_case: Annotated[Template, Names("drafter", "c")]
+    """What one step of each draft costs, in passes."""
+    drafts_title: PlainText
+    drafts_titles: list[PlainText] = Field(min_length=2, max_length=2)
+    """Draft and batch; the columns of k follow."""
     read: Share
     arithmetic: Share
+    line: Annotated[Template, Names("kernel", "model", "context")]
+    """One row of the table, where models or contexts differ."""
+    random_model: Annotated[Template, Names("model")]
+    """A model of which only the shapes are real."""
     table_titles: list[PlainText] = Field(min_length=3, max_length=3)
     """Kernel, batch, and the pass over one token in ms; the columns of m follow."""
 
@@ -119,12 +136,14 @@ class MeasuredAcceptance(MeasuredBlock):
         Names("best_kind", "best_h", "best_expected", "worst_kind", "worst_h", "worst_expected", "share", "rounds"),
     ]  # fmt: skip
     """Of one drafter at temperature 0; `share` of its `rounds` proposed something."""
-    caption_hot: Annotated[Template, Names("kind", "h", "hot_h", "temperature")]
+    caption_hot: Annotated[Template, Names("kind", "k", "h", "hot_h", "temperature")]
+    """What drawing at the highest temperature makes of h, with the same k."""
     overall: Annotated[Template, Names("drafter", "kind", "first", "last", "place", "h", "expected", "predicted", "k")]
     """Where one h for all positions errs most: what it predicts for E, and what E was."""
     table_titles: list[PlainText] = Field(min_length=6, max_length=6)
-    """Drafter, kind and temperature; h; E; share of the rounds that proposed; rounds; prompts. The
+    """Drafter, kind, temperature and k; h; E; share of the rounds that proposed; rounds; prompts. The
     positions follow."""
+    case: Annotated[Template, Names("drafter", "kind", "temperature", "k")]
     position_title: Annotated[Template, Names("j")]
 
 
@@ -133,7 +152,6 @@ class MeasuredSpeedup(MeasuredBlock):
 
     view: Literal["measured-speedup"]
     chart: LineChartWords
-    equal_label: PlainText
     caption: Annotated[Template, Names("cells", "wins", "equals", "losses", "best", "worst")]
     caption_drafter: Annotated[Template, Names("best", "wins", "equals", "cells")]
     loses: Annotated[Template, Names("losses", "cases")]
@@ -165,25 +183,34 @@ class MeasuredBatch(MeasuredBlock):
     predicted_label: PlainText
     equal_label: PlainText
     panel_title: Annotated[Template, Names("drafter", "k")]
-    caption: Annotated[Template, Names("kind")]
-    turns: Annotated[Template, Names("drafter", "k", "first", "first_batch", "last", "last_batch", "win")]
+    panel_note: Annotated[Template, Names("kind")]
+    turns: Annotated[Template, Names("drafter", "kind", "k", "first", "first_batch", "last", "last_batch", "win")]
     """What becomes of a gain; `win` is the last batch that is one."""
-    stays: Annotated[Template, Names("drafter", "k", "first", "first_batch", "last", "last_batch")]
-    never: Annotated[Template, Names("drafter", "k", "first", "first_batch", "last", "last_batch")]
-    table_titles: list[PlainText] = Field(min_length=6, max_length=6)
-    """Drafter and k, batch, plain and speculative tokens a second, measured and predicted speedup."""
+    stays: Annotated[Template, Names("drafter", "kind", "k", "first", "first_batch", "last", "last_batch")]
+    never: Annotated[Template, Names("drafter", "kind", "k", "first", "first_batch", "last", "last_batch")]
+    error: Annotated[Template, Names("median", "cells")]
+    """How far the predictions were off."""
+    table_titles: list[PlainText] = Field(min_length=7, max_length=7)
+    """Drafter and k, kind, batch, plain and speculative tokens a second, measured and predicted speedup."""
 
 
 class MeasuredLossless(MeasuredBlock):
     view: Literal["measured-lossless"]
     identical: Annotated[Template, Names("identical", "prompts")]
-    caption: Annotated[Template, Names("identical", "prompts", "tokens", "differences", "limit")]
+    caption: Annotated[Template, Names("identical", "prompts", "tokens", "differences")]
     margin: Annotated[Template, Names("margin", "limit")]
     """Where answers differ: how close the two likeliest tokens were at the worst place."""
+    beyond: Annotated[Template, Names("count", "limit")]
+    """Where they differ by more than rounding explains."""
+    row_alone: Annotated[Template, Names("drafter")]
+    row_together: Annotated[Template, Names("drafter", "batch")]
+    """Prompts one after the other, and that many at a time."""
     flips_title: PlainText
     flips_titles: list[PlainText] = Field(min_length=6, max_length=6)
     law_title: PlainText
     law_titles: list[PlainText] = Field(min_length=5, max_length=5)
+    rules: dict[str, PlainText]
+    """What readers call the rules by which tokens were drawn."""
     right: PlainText
     wrong: PlainText
     drafter_title: PlainText
@@ -193,13 +220,15 @@ class MeasuredLossless(MeasuredBlock):
 
 class MeasuredPeers(MeasuredBlock):
     view: Literal["measured-peers"]
-    table_titles: list[PlainText] = Field(min_length=5, max_length=5)
-    """Engine, how it decodes, tokens a second, beside our plain decoding, same tokens."""
+    table_titles: list[PlainText] = Field(min_length=6, max_length=6)
+    """Engine, how it decodes, tokens a second, beside our plain decoding, same tokens, notes."""
     mode: Annotated[Template, Names("mode", "k")]
     same: PlainText
     differs: PlainText
     need_not: PlainText
     fastest: Annotated[Template, Names("kind", "engine", "mode", "rate")]
+    beside: Annotated[Template, Names("kind", "ours", "theirs", "factor")]
+    """Our best over the best of another engine's way to decode, in the same arithmetic."""
     caption: Annotated[Template, Names("same", "compared")]
     logits: Annotated[Template, Names("prompts", "positions", "difference")]
     logits_differ: Annotated[Template, Names("prompts", "positions", "difference")]
@@ -217,6 +246,8 @@ class MeasuredRecords(MeasuredBlock):
     driver: Annotated[Template, Names("driver")]
     load: Annotated[Template, Names("start", "end")]
     minutes: Annotated[Template, Names("minutes")]
+    kept: Annotated[Template, Names("n")]
+    """Beside the repeats that were thrown away: those that were kept although they were disturbed."""
     prompts_hash: PlainText
     weights_hash: PlainText
     download: PlainText
@@ -227,9 +258,14 @@ class MeasuredCard(MeasuredBlock):
 
     view: Literal["measured-card"]
     case: Annotated[Template, Names("drafter", "kind", "k")]
+    case_batch: Annotated[Template, Names("drafter", "kind", "k", "batch")]
     loss_none: PlainText
     prediction: Annotated[Template, Names("median", "textbook", "cells")]
+    foreseen: Annotated[Template, Names("decided", "full", "textbook")]
+    """Of the settings that gained or lost beyond their interval: of how many each formula said which."""
     proof: Annotated[Template, Names("identical", "prompts")]
+    other_engine: Annotated[Template, Names("engine", "note", "kind", "factor")]
+    """An engine that decodes plainly in another arithmetic, as fast as `factor` of ours."""
     shows: RichText
     shows_not: RichText
     none_yet: RichText
@@ -244,8 +280,11 @@ class MeasuredPresets(Strict):
     title: PlainText
     label: Annotated[Template, Names("drafter")]
     kind: TextKind
-    """The kind of text whose acceptance, costs and best k they take."""
+    """The kind of text whose runs they take, each with its best k."""
     text: Annotated[
         Template,
-        Names("drafter", "kind", "h", "share", "k", "draft_ms", "target_ms", "measured", "computed", "v", "device"),
-    ]
+        Names(
+            "drafter", "kind", "device", "k", "measured", "target_ms", "expected", "share", "h", "draft_cost", "v",
+            "draft_ms", "computed",
+        ),
+    ]  # fmt: skip

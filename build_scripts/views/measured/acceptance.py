@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from build_scripts.model.speculation import expected_tokens
 from build_scripts.records.schema import AcceptanceCell, AcceptanceRecord, RoundCounts
-from build_scripts.records.summaries import acceptance_by_position, pooled
+from build_scripts.records.summaries import acceptance_by_position, longest_drafts, pooled
 from build_scripts.render import panels
 from build_scripts.render.figures import Figure
 from build_scripts.render.numbers import fixed
-from build_scripts.spec.measured import MeasuredAcceptance
+from build_scripts.spec.measured import MeasuredAcceptance, MeasuredWords
 from build_scripts.views.base import PageContext, Rendered
 from build_scripts.views.measured import frame
 
@@ -49,12 +49,7 @@ def render(block: MeasuredAcceptance, page: PageContext) -> Rendered:
 
 def cells_of(record: AcceptanceRecord, drafter: str) -> dict[tuple[str, float], AcceptanceCell]:
     """By kind and temperature; of several k the largest, which holds the most positions."""
-    found: dict[tuple[str, float], AcceptanceCell] = {}
-    for cell in record.cells:
-        key = (cell.kind, cell.temperature)
-        if cell.drafter == drafter and (key not in found or found[key].k < cell.k):
-            found[key] = cell
-    return found
+    return {(cell.kind, cell.temperature): cell for cell in longest_drafts(record) if cell.drafter == drafter}
 
 
 def figure(block: MeasuredAcceptance, record: AcceptanceRecord, drafter: str, page: PageContext) -> Figure:
@@ -91,7 +86,7 @@ def figure(block: MeasuredAcceptance, record: AcceptanceRecord, drafter: str, pa
 
 
 def drafter_caption(block: MeasuredAcceptance, record: AcceptanceRecord, drafter: str, page: PageContext) -> str:
-    """What is accepted most and least at the lowest temperature, and what the highest one does to it."""
+    """What is accepted most and least at the lowest temperature, and what the highest one does to h."""
     words = page.lesson.measured
     cells = cells_of(record, drafter)
     temperatures = sorted({temperature for _, temperature in cells})
@@ -108,13 +103,29 @@ def drafter_caption(block: MeasuredAcceptance, record: AcceptanceRecord, drafter
         worst_expected=fixed(greedy[worst].tokens_per_round, 2),
         share=frame.percent(sum(counts.proposing for counts in greedy.values()) / rounds), rounds=rounds,
     )  # fmt: skip
-    hot = cells.get((best, temperatures[-1]))
-    if hot is not None and len(temperatures) > 1 and (hot_h := pooled(hot).pooled_acceptance) is not None:
-        said += " " + block.caption_hot.format(
-            kind=frame.kind_name(best, words), h=fixed(known[best], 2), hot_h=fixed(hot_h, 2),
-            temperature=fixed(temperatures[-1], 2, trim=True),
-        )  # fmt: skip
-    return said
+    return " ".join([said, *_hot_caption(block, record, drafter, best, words)])
+
+
+def _hot_caption(
+    block: MeasuredAcceptance, record: AcceptanceRecord, drafter: str, kind: str, words: MeasuredWords
+) -> list[str]:
+    """What the highest temperature does to h; nothing where it was not measured with a k that the
+    lowest was measured with too, since h depends on k."""
+    own = [cell for cell in record.cells if (cell.drafter, cell.kind) == (drafter, kind)]
+    coldest, hottest = min(cell.temperature for cell in own), max(cell.temperature for cell in own)
+    h = {(cell.temperature, cell.k): pooled(cell).pooled_acceptance for cell in own}
+    pairs = [
+        (k, cold, hot)
+        for (temperature, k), hot in h.items()
+        if temperature == hottest > coldest and hot is not None and (cold := h.get((coldest, k))) is not None
+    ]
+    return [
+        block.caption_hot.format(
+            kind=frame.kind_name(kind, words), k=k, h=fixed(cold, 2), hot_h=fixed(hot, 2),
+            temperature=fixed(hottest, 2, trim=True),
+        )
+        for k, cold, hot in pairs[-1:]
+    ]  # fmt: skip
 
 
 def overall_caption(block: MeasuredAcceptance, record: AcceptanceRecord, page: PageContext) -> str:
@@ -123,7 +134,7 @@ def overall_caption(block: MeasuredAcceptance, record: AcceptanceRecord, page: P
     lowest = min(cell.temperature for cell in record.cells)
     found = [
         (cell, counts, predicted)
-        for cell in record.cells
+        for cell in longest_drafts(record)
         if cell.temperature == lowest and (predicted := from_one_h(counts := pooled(cell))) is not None
     ]
     if not found:
@@ -152,13 +163,16 @@ def table(block: MeasuredAcceptance, record: AcceptanceRecord, page: PageContext
     words = page.lesson.measured
     longest = max(cell.k for cell in record.cells)
     rows = []
-    for cell in record.cells:
+    for cell in longest_drafts(record):
         counts = pooled(cell)
         h = counts.pooled_acceptance
-        label = block.temperature.format(temperature=fixed(cell.temperature, 2, trim=True))
+        case = block.case.format(
+            drafter=frame.drafter_name(cell.drafter, words), kind=frame.kind_name(cell.kind, words),
+            temperature=fixed(cell.temperature, 2, trim=True), k=cell.k,
+        )  # fmt: skip
         places = acceptance_by_position(cell)
         rows.append([
-            f"{frame.drafter_name(cell.drafter, words)}, {frame.kind_name(cell.kind, words)}, {label}",
+            case,
             "–" if h is None else fixed(h, 2),
             fixed(counts.tokens_per_round, 2) if counts.rounds else "–",
             frame.percent(counts.proposing_share) if counts.rounds else "–",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from build_scripts.model.readings import Ratio
 from build_scripts.records.schema import BatchCell, BatchRecord
-from build_scripts.records.summaries import last_win, speedup_of
+from build_scripts.records.summaries import batch_errors, last_win, median_error, speedup_of
 from build_scripts.render import panels
 from build_scripts.render.figures import Figure
 from build_scripts.spec.measured import MeasuredBatch, MeasuredWords
@@ -32,13 +32,12 @@ def render(block: MeasuredBatch, page: PageContext) -> Rendered:
     return frame.render(block, page, BatchRecord, "batch", show, key, asks_for_cuda=True)
 
 
-def settings(record: BatchRecord) -> dict[tuple[str, int], list[BatchCell]]:
-    """The cells of each drafter and k, by batch."""
-    found: dict[tuple[str, int], list[BatchCell]] = {}
-    for cell in sorted(record.cells, key=lambda cell: cell.batch):
-        found.setdefault((cell.drafter, cell.k), []).append(cell)
-    order = list(dict.fromkeys((cell.drafter, cell.k) for cell in record.cells))
-    return {key: found[key] for key in order}
+def settings(record: BatchRecord) -> dict[tuple[str, str, int], list[BatchCell]]:
+    """The cells of each drafter, kind and k, by batch."""
+    found: dict[tuple[str, str, int], list[BatchCell]] = {}
+    for cell in record.cells:
+        found.setdefault((cell.drafter, cell.kind, cell.k), []).append(cell)
+    return {key: sorted(cells, key=lambda cell: cell.batch) for key, cells in found.items()}
 
 
 def figure(
@@ -46,8 +45,9 @@ def figure(
 ) -> Figure:
     words = page.lesson.measured
     drawn, said = [], []
-    for (drafter, k), cells in settings(record).items():
+    for (drafter, kind, k), cells in settings(record).items():
         title = block.panel_title.format(drafter=frame.drafter_name(drafter, words), k=k)
+        note = block.panel_note.format(kind=frame.kind_name(kind, words))
         measured = panels.Series(
             x=[math.log2(cell.batch) for cell in cells],
             y=[math.log2(speedup_of(cell).value) for cell in cells],
@@ -63,8 +63,8 @@ def figure(
             hover=[f"B = {cell.batch}: {block.predicted_label} {frame.times(value)}" for cell, value in known],
             **PREDICTED,
         )
-        drawn.append(panels.Panel(title, series=[predicted, measured] if known else [measured]))
-        said.append(f"{title}: {'; '.join(measured.hover)}")
+        drawn.append(panels.Panel(title, note, [predicted, measured] if known else [measured]))
+        said.append(f"{title}, {note}: {'; '.join(measured.hover)}")
     served = sorted({cell.batch for cell in record.cells})
     ratios = [speedup_of(cell) for each in records for cell in each.cells]
     ratios += [
@@ -80,7 +80,7 @@ def figure(
         panels.doublings(ratios, block.chart.y_title),
         page.palette,
         f"{block.chart.alt} {'. '.join(said)}.",
-        (min(3, len(drawn)), 1 if len(drawn) < 3 else 2),
+        (min(3, len(drawn)), 1),
         (190, 130),
         [panels.Guide(block.equal_label, 0.0, at="left")],
     )
@@ -88,11 +88,11 @@ def figure(
 
 def caption(block: MeasuredBatch, record: BatchRecord, words: MeasuredWords) -> str:
     """What becomes of each setting's gain between the smallest and the largest batch."""
-    said = [block.caption.format(kind=frame.kind_name(record.kind, words))]
-    for (drafter, k), cells in settings(record).items():
+    said = []
+    for (drafter, kind, k), cells in settings(record).items():
         win = last_win(cells)
         names = {
-            "drafter": frame.drafter_name(drafter, words), "k": k,
+            "drafter": frame.drafter_name(drafter, words), "kind": frame.kind_name(kind, words), "k": k,
             "first": frame.times(speedup_of(cells[0]).value), "first_batch": cells[0].batch,
             "last": frame.times(speedup_of(cells[-1]).value), "last_batch": cells[-1].batch,
         }  # fmt: skip
@@ -102,17 +102,21 @@ def caption(block: MeasuredBatch, record: BatchRecord, words: MeasuredWords) -> 
             said.append(block.stays.format(**names))
         else:
             said.append(block.turns.format(**names, win=win))
+    errors = batch_errors(record.cells)
+    if errors:
+        said.append(block.error.format(median=frame.percent(median_error(errors), 1), cells=len(errors)))
     return " ".join(said)
 
 
 def table(block: MeasuredBatch, record: BatchRecord, page: PageContext) -> frame.Table:
     words = page.lesson.measured
     rows = []
-    for (drafter, k), cells in settings(record).items():
+    for (drafter, kind, k), cells in settings(record).items():
         for cell in cells:
             predicted = cell.predicted_speedup
             rows.append([
                 block.panel_title.format(drafter=frame.drafter_name(drafter, words), k=k),
+                frame.kind_name(kind, words),
                 str(cell.batch),
                 frame.rate(cell.plain_tokens_per_s.median),
                 frame.rate(cell.speculative_tokens_per_s.median),

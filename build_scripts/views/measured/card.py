@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from build_scripts.records.schema import LosslessRecord, SpeedupRecord
+from collections.abc import Iterator
+
+from build_scripts.records.schema import (
+    BatchCell,
+    BatchRecord,
+    LosslessRecord,
+    PeersRecord,
+    SpeedupCell,
+    SpeedupRecord,
+)
 from build_scripts.records.summaries import (
     best,
     comparisons,
+    foreseen,
     median_error,
+    other_arithmetic,
     outcome,
     speedup_of,
-    worst,
 )
 from build_scripts.render.panels import MARKS
-from build_scripts.spec.measured import MeasuredCard
+from build_scripts.spec.measured import MeasuredCard, MeasuredWords
 from build_scripts.views.base import PageContext, Rendered
 from build_scripts.views.measured import frame
 
@@ -21,39 +31,70 @@ def render(block: MeasuredCard, page: PageContext) -> Rendered:
     words = page.lesson.measured
     records = page.records.of(SpeedupRecord)
     if not records:
-        return Rendered(page.template("measured-card.html", block=block, words=words, cases=[], said=[], line=None, loss=""))
+        html = page.template("measured-card.html", block=block, words=words, lines=[])
+        return Rendered(html)
     record = records[0]
-    cases = [
-        {
-            "outcome": outcome(cell),
-            "mark": MARKS[outcome(cell)],
-            "factor": frame.times(speedup_of(cell).value),
-            "text": block.case.format(
-                drafter=frame.drafter_name(cell.drafter, words), kind=frame.kind_name(cell.kind, words), k=cell.k
-            ),
-        }
-        for cell in (best(record.cells), worst(record.cells))
-    ]
-    lost = outcome(worst(record.cells)) == "slower"
-    points = comparisons(record)
-    said = [
-        block.prediction.format(
-            median=frame.percent(median_error([point.full_error for point in points]), 1),
-            textbook=frame.percent(median_error([point.textbook_error for point in points]), 1),
-            cells=len(points),
-        )
-    ]
-    for proof in page.records.of(LosslessRecord):
-        if proof.device == record.device:
-            identical, prompts = (sum(getattr(cell, name) for cell in proof.cells) for name in ("identical", "prompts"))
-            said.append(block.proof.format(identical=identical, prompts=prompts))
+    served = next((each for each in page.records.of(BatchRecord) if each.device == record.device), None)
+    shown: list[SpeedupCell | BatchCell] = [best(record.cells)]
+    lowest = min([*record.cells, *(served.cells if served else [])], key=lambda cell: speedup_of(cell).value)
+    lost = outcome(lowest) == "slower"
+    if lost:
+        shown.append(lowest)
+    # The record of batches stands beside the other one only where a number is from it.
+    sources = [record, served] if served is not None and lost and isinstance(lowest, BatchCell) else [record]
     html = page.template(
         "measured-card.html",
         block=block,
         words=words,
-        cases=cases if lost else cases[:1],
-        said=said,
-        line=frame.device_line(record, page),
+        cases=[_case(block, cell, words) for cell in shown],
+        said=[frame.unbroken(sentence) for sentence in _said(block, record, page)],
+        lines=[frame.device_line(source, page) for source in sources],
         loss="" if lost else block.loss_none,
+        other=_other_engine(block, record, page),
     )
     return Rendered(html)
+
+
+def _case(block: MeasuredCard, cell: SpeedupCell | BatchCell, words: MeasuredWords) -> dict[str, str]:
+    names = {"drafter": frame.drafter_name(cell.drafter, words), "kind": frame.kind_name(cell.kind, words), "k": cell.k}
+    text = block.case_batch.format(**names, batch=cell.batch) if isinstance(cell, BatchCell) else block.case.format(**names)
+    return {
+        "outcome": outcome(cell),
+        "mark": MARKS[outcome(cell)],
+        "factor": frame.times(speedup_of(cell).value),
+        "text": frame.unbroken(text),
+    }
+
+
+def _said(block: MeasuredCard, record: SpeedupRecord, page: PageContext) -> Iterator[str]:
+    points = comparisons(record)
+    said = block.prediction.format(
+        median=frame.percent(median_error([point.full_error for point in points]), 1),
+        textbook=frame.percent(median_error([point.textbook_error for point in points]), 1),
+        cells=len(points),
+    )
+    full, decided = foreseen(points, "full")
+    if decided:
+        said += " " + block.foreseen.format(decided=decided, full=full, textbook=foreseen(points, "textbook")[0])
+    yield said
+    for proof in page.records.of(LosslessRecord):
+        if proof.device == record.device:
+            identical, prompts = (sum(getattr(cell, name) for cell in proof.cells) for name in ("identical", "prompts"))
+            yield block.proof.format(identical=identical, prompts=prompts)
+
+
+def _other_engine(block: MeasuredCard, record: SpeedupRecord, page: PageContext) -> str:
+    """The engine that decodes fastest in another arithmetic on the same device; "" without one."""
+    found = [
+        entry
+        for peers in page.records.of(PeersRecord)
+        if peers.device == record.device
+        for entry in other_arithmetic(peers.rows, page.lesson.measured.own_engine)
+    ]
+    if not found:
+        return ""
+    row, factor = max(found, key=lambda entry: entry[1])
+    return block.other_engine.format(
+        engine=row.engine, note=row.note or row.version, kind=frame.kind_name(row.kind, page.lesson.measured),
+        factor=frame.times(factor),
+    )  # fmt: skip

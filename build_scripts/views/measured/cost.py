@@ -11,8 +11,10 @@ from build_scripts.records.summaries import (
     PassLine,
     arithmetic_share,
     batches,
+    draft_ratio,
     lengths,
     lines_beside,
+    longest_context,
     own_line,
     pass_cost,
     pass_lines,
@@ -46,7 +48,10 @@ def render(block: MeasuredCost, page: PageContext) -> Rendered:
             charts.append(
                 frame.Chart(f"{block.id}-batches{suffix}", block.batches.title, figure, batches_caption(block, record))
             )
-        return frame.Shown(charts, [], [table(block, record, page)], readouts(block, record))
+        tables = [table(block, record, page)]
+        if record.drafts:
+            tables.append(drafts_table(block, record, words))
+        return frame.Shown(charts, drafts_caption(block, record, words), tables, readouts(block, record))
 
     return frame.render(block, page, CurveRecord, "curve", show, asks_for_cuda=True)
 
@@ -57,7 +62,7 @@ def kernels_figure(
     """v over m for one sequence, a line for each kernel; the scale counts doublings and is that of all records."""
     words = page.lesson.measured
     series = [
-        _series(record, line, 1, lengths(record, line, 1), _line_name(line, record, words), index)
+        _series(record, line, 1, lengths(record, line, 1), line_name(line, record, words), index)
         for index, line in enumerate(lines_beside(record))
     ]
     longest = max(max(lengths(each, line, 1)) for each in records for line in lines_beside(each))
@@ -77,12 +82,12 @@ def kernels_figure(
 def batches_figure(
     block: MeasuredCost, record: CurveRecord, records: Sequence[CurveRecord], page: PageContext
 ) -> Figure:
-    """v over the batch, a line for each m, for the kernel that decodes."""
+    """v over the batch, a line for each doubling of k, for the kernel that decodes."""
     line = own_line(record)
     assert line is not None
     served = batches(record, line)
     series = []
-    for m in reversed([m for m in lengths(record, line, served[-1]) if m > 1]):
+    for m in reversed(doubled(lengths(record, line, served[-1]))):
         points = [(batch, ratio) for batch in served if (ratio := verify_ratio(record, line, batch, m)) is not None]
         chosen = m == block.tokens
         label = block.line_label.format(m=m, k=m - 1)
@@ -119,14 +124,22 @@ def kernels_caption(block: MeasuredCost, record: CurveRecord, words: MeasuredWor
     ratio, ms = verify_ratio(record, own, 1, m), pass_cost(record, own, 1, 1)
     assert ratio is not None and ms is not None
     said = block.caption.format(
-        k=m - 1, m=m, kernel=_line_name(own, record, words), v=frame.times(ratio.value),
+        k=m - 1, m=m, kernel=line_name(own, record, words), v=frame.times(ratio.value),
         low=fixed(ratio.low, 2), high=fixed(ratio.high, 2), ms=fixed(ms.median, 2),
     )  # fmt: skip
     others = [(line, other) for line in rest if (other := verify_ratio(record, line, 1, m)) is not None]
     if others:
         line, dearest = max(others, key=lambda entry: entry[1].value)
-        said += " " + block.caption_other.format(
-            m=m, kernel=_line_name(line, record, words), v=frame.times(dearest.value)
+        if dearest.low > ratio.high:
+            said += " " + block.caption_other.format(
+                m=m, kernel=line_name(line, record, words), v=frame.times(dearest.value)
+            )
+    longest = longest_context(record, own)
+    if longest != own and (longer := verify_ratio(record, longest, 1, m)) is not None:
+        ms = pass_cost(record, longest, 1, 1)
+        assert ms is not None
+        said += " " + block.caption_context.format(
+            m=m, context=longest.context, ms=fixed(ms.median, 2), v=frame.times(longer.value)
         )
     return said
 
@@ -138,10 +151,35 @@ def batches_caption(block: MeasuredCost, record: CurveRecord) -> str:
     m = _nearest(lengths(record, line, largest), block.tokens)
     ratio, alone = verify_ratio(record, line, largest, m), verify_ratio(record, line, 1, m)
     assert ratio is not None
-    return block.caption_batch.format(
+    said = block.caption_batch.format(
         k=m - 1, m=m, batch=largest, v=frame.times(ratio.value), low=fixed(ratio.low, 2), high=fixed(ratio.high, 2),
         alone=frame.times(ratio.value if alone is None else alone.value),
     )  # fmt: skip
+    dearer = alone is not None and ratio.low > alone.high
+    return f"{said} {block.caption_batch_dearer}" if dearer else said
+
+
+def drafts_caption(block: MeasuredCost, record: CurveRecord, words: MeasuredWords) -> list[str]:
+    """c of each drafter, for one sequence and the k that the captions speak of."""
+    k = block.tokens - 1
+    cases = [
+        block.drafts_case.format(drafter=frame.drafter_name(cost.drafter, words), c=_c(ratio.value / k))
+        for cost in record.drafts
+        if (cost.batch, cost.k) == (1, k) and (ratio := draft_ratio(record, cost)) is not None
+    ]
+    return [block.caption_drafts.format(k=k, cases=", ".join(cases))] if cases else []
+
+
+def drafts_table(block: MeasuredCost, record: CurveRecord, words: MeasuredWords) -> frame.Table:
+    """A row for each drafter and batch, a column for each k: the drafting of a round in passes of that batch."""
+    columns = sorted({cost.k for cost in record.drafts})
+    found = {(cost.drafter, cost.batch, cost.k): draft_ratio(record, cost) for cost in record.drafts}
+    rows = []
+    for drafter, batch in dict.fromkeys((cost.drafter, cost.batch) for cost in record.drafts):
+        ratios = [found.get((drafter, batch, k)) for k in columns]
+        cells = ["–" if ratio is None else f"{fixed(ratio.value, 3)} ({frame.interval(ratio, 3)})" for ratio in ratios]
+        rows.append([frame.drafter_name(drafter, words), str(batch), *cells])
+    return frame.Table(block.drafts_title, [*block.drafts_titles, *(f"k = {k}" for k in columns)], rows)
 
 
 def readouts(block: MeasuredCost, record: CurveRecord) -> list[frame.Readout]:
@@ -173,7 +211,7 @@ def table(block: MeasuredCost, record: CurveRecord, page: PageContext) -> frame.
     several = len({(line.model, line.context) for line in lines}) > 1
     rows = []
     for line in lines:
-        name = _line_name(line, record, words) + (f", {line.model}, {line.context}" if several else "")
+        name = full_line_name(block, record, line, words) if several else line_name(line, record, words)
         for batch in batches(record, line):
             one = pass_cost(record, line, batch, 1)
             assert one is not None
@@ -182,6 +220,18 @@ def table(block: MeasuredCost, record: CurveRecord, page: PageContext) -> frame.
                 [name, str(batch), fixed(one.median, 2), *("–" if ratio is None else _says(ratio) for ratio in ratios)]
             )
     return frame.Table(page.lesson.labels.table, [*block.table_titles, *(f"m = {m}" for m in columns)], rows)
+
+
+def full_line_name(block: MeasuredCost, record: CurveRecord, line: PassLine, words: MeasuredWords) -> str:
+    """With its model and its context, for where these differ."""
+    trained = any(entry.id == line.model and entry.trained for entry in record.models)
+    model = line.model if trained else block.random_model.format(model=line.model)
+    return block.line.format(kernel=line_name(line, record, words), model=model, context=line.context)
+
+
+def doubled(ms: list[int]) -> list[int]:
+    """The m with 1, 2, 4, 8 … drafts: the lines then stand about equally far apart."""
+    return [m for m in ms if m > 1 and (m - 1) & (m - 2) == 0]
 
 
 # --- parts ---------------------------------------------------------------------------------------
@@ -208,7 +258,7 @@ def _series(
     )
 
 
-def _line_name(line: PassLine, record: CurveRecord, words: MeasuredWords) -> str:
+def line_name(line: PassLine, record: CurveRecord, words: MeasuredWords) -> str:
     name = frame.kernel_name(line.kernel, words)
     return name if line.dtype == record.dtype else f"{name}, {frame.dtype_name(line.dtype, words)}"
 
@@ -226,6 +276,11 @@ def _ratios(records: Sequence[CurveRecord], alone: bool) -> list[Ratio]:
                 ratios = [] if line is None else [verify_ratio(record, line, batch, m) for m in lengths(record, line, batch)]
                 found += [ratio for ratio in ratios if ratio is not None]
     return found
+
+
+def _c(value: float) -> str:
+    """Two digits also of what looking a word up costs."""
+    return fixed(value, 2 if value >= 0.1 else 4, trim=True)
 
 
 def _nearest(measured: list[int], wanted: int) -> int:

@@ -40,12 +40,14 @@ class Chart:
 
 @dataclass(frozen=True)
 class Table:
-    """The first cell of a row is its head; an open table is a figure by itself."""
+    """The first cell of a row is its head; an open table is a figure by itself. notes: whether the
+    last column holds words, which wrap."""
 
     title: str
     columns: list[str]
     rows: list[list[str]]
     opened: bool = False
+    notes: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,8 @@ def device_line(record: Record, page: PageContext) -> DeviceLine:
         date=record.date[:10],
         commit=record.commit[:7] + ("" if record.clean else f" {words.uncommitted}"),
     )
+    if record.kept_under_load:
+        text += " " + words.kept_under_load.format(n=record.kept_under_load)
     return DeviceLine(device, text, record.command, page.records.file_of(record), record.quick)
 
 

@@ -27,16 +27,20 @@ def render(block: MeasuredLossless, page: PageContext) -> Rendered:
 
 
 def answers(block: MeasuredLossless, record: LosslessRecord, words: MeasuredWords) -> frame.Table:
-    """Drafters by k: how many of the prompts gave the same tokens."""
+    """Drafters and batches by k: how many of the prompts gave the same tokens."""
     lengths = sorted({cell.k for cell in record.cells})
-    by_key = {(cell.drafter, cell.k): cell for cell in record.cells}
+    by_key = {(cell.drafter, cell.batch, cell.k): cell for cell in record.cells}
 
     def cell_text(cell: LosslessCell | None) -> str:
         return "–" if cell is None else block.identical.format(identical=cell.identical, prompts=cell.prompts)
 
+    def row_title(drafter: str, batch: int) -> str:
+        template = block.row_alone if batch == 1 else block.row_together
+        return template.format(drafter=frame.drafter_name(drafter, words), batch=batch)
+
     rows = [
-        [frame.drafter_name(drafter, words), *(cell_text(by_key.get((drafter, k))) for k in lengths)]
-        for drafter in frame.distinct([cell.drafter for cell in record.cells])
+        [row_title(drafter, batch), *(cell_text(by_key.get((drafter, batch, k))) for k in lengths)]
+        for drafter, batch in dict.fromkeys((cell.drafter, cell.batch) for cell in record.cells)
     ]
     titles = [block.drafter_title, *(block.length_title.format(k=k) for k in lengths)]
     return frame.Table(block.table_title, titles, rows, opened=True)
@@ -46,12 +50,15 @@ def caption(block: MeasuredLossless, record: LosslessRecord) -> str:
     prompts = sum(cell.prompts for cell in record.cells)
     identical = sum(cell.identical for cell in record.cells)
     said = block.caption.format(
-        identical=identical, prompts=prompts, tokens=sum(cell.tokens for cell in record.cells),
-        differences=prompts - identical, limit=_small(record.margin_limit),
+        identical=identical, prompts=prompts, tokens=max(cell.tokens for cell in record.cells),
+        differences=prompts - identical,
     )  # fmt: skip
     margin = largest_margin(record.cells)
     if margin is not None:
         said += " " + block.margin.format(margin=_small(margin), limit=_small(record.margin_limit))
+    beyond = sum(entry.margin >= record.margin_limit for cell in record.cells for entry in cell.differences)
+    if beyond:
+        said += " " + block.beyond.format(count=beyond, limit=_small(record.margin_limit))
     return said
 
 
@@ -73,7 +80,7 @@ def flips(block: MeasuredLossless, record: LosslessRecord, words: MeasuredWords)
 def law(block: MeasuredLossless, record: LosslessRecord) -> frame.Table:
     rows = [
         [
-            entry.rule,
+            block.rules.get(entry.rule, entry.rule),
             block.right if entry.right else block.wrong,
             str(entry.draws),
             f"{fixed(entry.statistic, 1)} / {entry.degrees}",

@@ -20,6 +20,7 @@ from build_scripts.records.summaries import (
     batches,
     comparisons,
     lengths,
+    longest_drafts,
     median_error,
     own_line,
     pass_cost,
@@ -29,11 +30,18 @@ from build_scripts.records.summaries import (
     verify_ratio,
 )
 from build_scripts.render.numbers import fixed
-from build_scripts.spec.measured import MeasuredPrediction
+from build_scripts.spec.measured import MeasuredCost, MeasuredPrediction
 from build_scripts.spec.schema import Calculator, Kind, Lesson
 from build_scripts.views.blocks import blocks_of
 from build_scripts.views.measured import frame
+from build_scripts.views.measured.cost import full_line_name
 from build_scripts.views.measured.presets import measured_presets
+
+
+PRESET_NUMBERS: tuple[tuple[str, str, Kind], ...] = (
+    ("target_ms", " ms", "measured"), ("draft_ms", " ms", "computed"), ("acceptance", "", "computed"),
+)  # fmt: skip
+"""Of each preset: a token of plain decoding, and what was computed so that the formula fits."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +63,9 @@ def measured_numbers(lesson: Lesson, records: Records) -> Iterator[MeasuredNumbe
     for curve in records.of(CurveRecord):
         yield from _costs(curve, lesson)
     for accepted in records.of(AcceptanceRecord):
-        for cell in accepted.cells:
+        for cell in longest_drafts(accepted):
             counts = pooled(cell)
-            name = f"{frame.drafter_name(cell.drafter, words)}, {frame.kind_name(cell.kind, words)}, T = {fixed(cell.temperature, 2, trim=True)}"
+            name = f"{frame.drafter_name(cell.drafter, words)}, {frame.kind_name(cell.kind, words)}, T = {fixed(cell.temperature, 2, trim=True)}, k = {cell.k}"
             if (h := counts.pooled_acceptance) is not None:
                 yield MeasuredNumber(f"h, {name}", fixed(h, 2), h, accepted)
             if counts.rounds:
@@ -66,7 +74,7 @@ def measured_numbers(lesson: Lesson, records: Records) -> Iterator[MeasuredNumbe
         yield from _speedups(gains, lesson)
     for served in records.of(BatchRecord):
         for cell in served.cells:
-            name = f"{frame.drafter_name(cell.drafter, words)}, {frame.kind_name(served.kind, words)}, k = {cell.k}, B = {cell.batch}"
+            name = f"{frame.drafter_name(cell.drafter, words)}, {frame.kind_name(cell.kind, words)}, k = {cell.k}, B = {cell.batch}"
             yield MeasuredNumber(name, _times(speedup_of(cell)), speedup_of(cell).value, served)
     for proof in records.of(LosslessRecord):
         identical, prompts = (sum(getattr(cell, name) for cell in proof.cells) for name in ("identical", "prompts"))
@@ -88,13 +96,14 @@ def _costs(record: CurveRecord, lesson: Lesson) -> Iterator[MeasuredNumber]:
     read, peak = record.read_gbps.median, record.peak_gflops.median
     yield MeasuredNumber("GB/s", f"{frame.rate(read)} GB/s", read, record)
     yield MeasuredNumber("GFLOP/s", f"{frame.rate(peak)} GFLOP/s", peak, record)
-    for line in pass_lines(record):
-        name = ", ".join([frame.kernel_name(line.kernel, words), frame.dtype_name(line.dtype, words), line.model])
-        for batch in batches(record, line):
-            for m in lengths(record, line, batch):
-                ratio = verify_ratio(record, line, batch, m)
-                if m > 1 and ratio is not None:
-                    yield MeasuredNumber(f"v, {name}, m = {m}, B = {batch}", _times(ratio), ratio.value, record)
+    for block in blocks_of(lesson, MeasuredCost):
+        for line in pass_lines(record):
+            name = full_line_name(block, record, line, words)
+            for batch in batches(record, line):
+                for m in lengths(record, line, batch):
+                    ratio = verify_ratio(record, line, batch, m)
+                    if m > 1 and ratio is not None:
+                        yield MeasuredNumber(f"v, {name}, m = {m}, B = {batch}", _times(ratio), ratio.value, record)
 
 
 def _speedups(record: SpeedupRecord, lesson: Lesson) -> Iterator[MeasuredNumber]:
@@ -118,10 +127,10 @@ def _presets(lesson: Lesson, records: Records) -> Iterator[MeasuredNumber]:
         for preset in measured_presets(calculator, lesson, records):
             assert calculator.measured_presets is not None
             label = calculator.measured_presets.label.format(drafter=frame.drafter_name(preset.drafter, lesson.measured))
-            for name in ("target_ms", "draft_ms"):
+            for name, unit, kind in PRESET_NUMBERS:
                 value = preset.settings[name]
                 what = f"{label}: {getattr(lesson.parameters, name).label}"
-                yield MeasuredNumber(what, f"{fixed(value, 2, trim=True)} ms", value, preset.record)
+                yield MeasuredNumber(what, fixed(value, 2, trim=True) + unit, value, preset.record, kind)
 
 
 def _times(ratio: Ratio) -> str:

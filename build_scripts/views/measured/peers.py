@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from build_scripts.records.schema import PeerRow, PeersRecord
-from build_scripts.records.summaries import other_arithmetic
+from build_scripts.records.summaries import beside_others, other_arithmetic, own_plain, times_as_fast
 from build_scripts.render.numbers import fixed
 from build_scripts.spec.measured import MeasuredPeers, MeasuredWords
 from build_scripts.views.base import PageContext, Rendered
@@ -22,22 +22,23 @@ def render(block: MeasuredPeers, page: PageContext) -> Rendered:
 
 
 def tables(block: MeasuredPeers, record: PeersRecord, words: MeasuredWords) -> list[frame.Table]:
-    """One for each kind of text, the fastest first; beside each rate, what it is of our plain decoding."""
+    """One for each kind of text, the fastest first; beside each rate, how many times our plain one."""
     found = []
     for kind in frame.distinct([row.kind for row in record.rows]):
         own = [row for row in record.rows if row.kind == kind]
-        plain = next((row for row in own if row.engine == words.own_engine and row.mode == "plain"), None)
+        plain = own_plain(own, words.own_engine, kind)
         rows = [
             [
-                f"{row.engine} {row.version}" + (f" ({row.note})" if row.note else ""),
+                f"{row.engine} {row.version}",
                 mode(block, row, words),
                 f"{frame.rate(row.tokens_per_s.median)} ({frame.rate(row.tokens_per_s.low)}–{frame.rate(row.tokens_per_s.high)})",
-                "–" if plain is None else frame.times(row.tokens_per_s.median / plain.tokens_per_s.median),
+                "–" if plain is None else frame.times(times_as_fast(row, plain)),
                 {True: block.same, False: block.differs, None: block.need_not}[row.same_tokens],
+                row.note or "",
             ]
             for row in sorted(own, key=lambda row: -row.tokens_per_s.median)
         ]
-        found.append(frame.Table(frame.kind_name(kind, words), block.table_titles, rows, opened=True))
+        found.append(frame.Table(frame.kind_name(kind, words), block.table_titles, rows, opened=True, notes=True))
     return found
 
 
@@ -56,6 +57,14 @@ def captions(block: MeasuredPeers, record: PeersRecord, words: MeasuredWords) ->
                 rate=frame.rate(row.tokens_per_s.median),
             )
         )  # fmt: skip
+        for pair in beside_others(record.rows, words.own_engine):
+            if pair.ours.kind == kind:
+                said.append(
+                    block.beside.format(
+                        kind=frame.kind_name(kind, words), ours=mode(block, pair.ours, words),
+                        theirs=f"{pair.theirs.engine}, {mode(block, pair.theirs, words)}", factor=frame.times(pair.factor),
+                    )
+                )  # fmt: skip
     compared = [row for row in record.rows if row.same_tokens is not None]
     said.append(block.caption.format(same=sum(row.same_tokens is True for row in compared), compared=len(compared)))
     for row, factor in other_arithmetic(record.rows, words.own_engine):

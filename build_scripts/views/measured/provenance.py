@@ -45,6 +45,10 @@ def facts(block: MeasuredRecords, record: Record, page: PageContext) -> list[lis
     hashes = [f"{block.weights_hash} {record.weights_sha256}"]
     if record.prompts_sha256 is not None:
         hashes.insert(0, f"{block.prompts_hash} {record.prompts_sha256}")
+    hashes += [f"{frame.drafter_name(name, words)}: {value}" for name, value in record.drafter_sha256.items()]
+    discarded = [str(record.discarded_repeats)]
+    if record.kept_under_load:
+        discarded.append(block.kept.format(n=record.kept_under_load))
     return [
         [frame.device_name(device, words)],
         memory,
@@ -54,7 +58,7 @@ def facts(block: MeasuredRecords, record: Record, page: PageContext) -> list[lis
         [record.commit + ("" if record.clean else f" {words.uncommitted}")],
         [record.command],
         [block.load.format(start=fixed(record.load_average.start, 2), end=fixed(record.load_average.end, 2))],
-        [str(record.discarded_repeats)],
+        discarded,
         [block.minutes.format(minutes=fixed(record.seconds / 60, 1))],
         hashes,
     ]
