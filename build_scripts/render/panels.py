@@ -113,11 +113,13 @@ def grid(
     heights: tuple[int, int],
     guides: Sequence[Guide] = (),
     end_room: int = 0,
+    narrow_key: bool = False,
 ) -> figures.Figure:
     """The figure. columns, heights: of a panel in the wide and in the narrow layout.
 
     end_room: pixels to the right of a single panel for its lines' labels, at their ends; with 0
-    they stand beside the lines, where they cover nothing.
+    they stand beside the lines, where they cover nothing. narrow_key: whether the lines are named
+    outside of a narrow chart, which has no room for them.
     """
     head = _head(panels)
     wide = _Sheet(len(panels), columns[0], heights[0], figures.WIDE, LEFT, RIGHT + end_room, COLUMN_GAP, head, end_room)
@@ -150,7 +152,7 @@ def grid(
             traces.append(_bars(panel.bars, suffix, palette))
         layout["shapes"] += [_guide(guide, suffix, x, y, palette) for guide in guides]
     layout["annotations"] = _annotations(panels, x, y, guides, palette, wide)
-    narrow["annotations"] = _annotations(panels, x, y, guides, palette, small)
+    narrow["annotations"] = _annotations(panels, x, y, guides, palette, small, not narrow_key)
     return figures.build(traces, layout, palette, alt, narrow)
 
 
@@ -304,8 +306,10 @@ def _guide(guide: Guide, suffix: str, x: Axis, y: Axis, palette: Palette) -> dic
 
 
 def _annotations(
-    panels: Sequence[Panel], x: Axis, y: Axis, guides: Sequence[Guide], palette: Palette, sheet: _Sheet
-) -> list[dict[str, Any]]:
+    panels: Sequence[Panel], x: Axis, y: Axis, guides: Sequence[Guide], palette: Palette, sheet: _Sheet,
+    named: bool = True,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """named: whether a single panel's lines have their names beside them."""
     notes = [
         figures.label(
             y.title, palette, "muted", x=0, y=1, xref="paper", yref="paper",
@@ -323,7 +327,7 @@ def _annotations(
         for bar in panel.bars:
             if bar.label:
                 notes.append(_bar_label(bar, suffix, palette))
-    if len(panels) == 1:
+    if len(panels) == 1 and named:
         notes += _line_labels(panels[0], x, y, guides, palette, sheet)
     else:
         notes += _guide_notes(guides, x, y, palette)

@@ -41,6 +41,7 @@ def render(block: MeasuredCost, page: PageContext) -> Rendered:
             frame.Chart(
                 f"{block.id}-kernels{suffix}", block.kernels.title, kernels_figure(block, record, records, page),
                 kernels_caption(block, record, words),
+                [(panels.swatch(one), one.label) for one in kernel_series(record, words)],
             )
         ]  # fmt: skip
         line = own_line(record)
@@ -61,11 +62,7 @@ def kernels_figure(
     block: MeasuredCost, record: CurveRecord, records: Sequence[CurveRecord], page: PageContext
 ) -> Figure:
     """v over m for one sequence, a line for each kernel; the scale counts doublings and is that of all records."""
-    words = page.lesson.measured
-    series = [
-        _series(record, line, 1, lengths(record, line, 1), line_name(line, record, words), index)
-        for index, line in enumerate(lines_beside(record))
-    ]
+    series = kernel_series(record, page.lesson.measured)
     longest = max(max(lengths(each, line, 1)) for each in records for line in lines_beside(each))
     ticks = [(m, str(m)) for m in sorted({m for line in lines_beside(record) for m in lengths(record, line, 1)})]
     return panels.grid(
@@ -77,7 +74,15 @@ def kernels_figure(
         (1, 1),
         HEIGHTS,
         [panels.Guide(block.ideal_label, 0.0, "dash")],
+        narrow_key=True,
     )
+
+
+def kernel_series(record: CurveRecord, words: MeasuredWords) -> list[panels.Series]:
+    return [
+        _series(record, line, 1, lengths(record, line, 1), line_name(line, record, words), index)
+        for index, line in enumerate(lines_beside(record))
+    ]
 
 
 def batches_figure(
@@ -131,7 +136,8 @@ def kernels_caption(block: MeasuredCost, record: CurveRecord, words: MeasuredWor
     others = [(line, other) for line in rest if (other := verify_ratio(record, line, 1, m)) is not None]
     if others:
         line, dearest = max(others, key=lambda entry: entry[1].value)
-        if dearest.low > ratio.high:
+        # A little dearer is no reason to write a kernel.
+        if dearest.low > 1.1 * ratio.high:
             said += " " + block.caption_other.format(
                 m=m, kernel=line_name(line, record, words), v=frame.times(dearest.value)
             )

@@ -29,6 +29,8 @@ class Chart:
     title: str
     figure: Figure
     caption: str = ""
+    narrow_key: Sequence[tuple[Markup, str]] = ()
+    """What the lines are, with a piece of each, where the chart is too narrow to say it itself."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "caption", unbroken(self.caption))

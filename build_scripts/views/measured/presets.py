@@ -102,7 +102,7 @@ def preset_text(preset: MeasuredPreset, block: Calculator, lesson: Lesson) -> st
             expected=fixed(counts.tokens_per_round, 2),
             share=frame.percent(counts.proposing_share),
             h=fixed(settings["acceptance"], 2),
-            draft_cost=fixed(preset.costs.draft_cost, 2),
+            draft_cost=fixed(preset.costs.draft_cost, 2 if preset.costs.draft_cost >= 0.1 else 4, trim=True),
             v=fixed(preset.costs.verify_cost, 2),
             draft_ms=fixed(settings["draft_ms"], 2, trim=True),
             computed=frame.times(speedup(Round(**settings))),
