@@ -78,7 +78,8 @@ def test_a_wide_table_is_reached_and_scrolled_by_keyboard(pages: Pages, measured
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(pages: Pages, measured_url: str, scheme: str) -> None:
     page = opened(pages, measured_url + "measured.html", color_scheme=scheme)
-    open_everything(page)
+    for kind in (".measured-more", ".measured-record"):  # one of each: the others are made alike
+        page.locator(f"{kind} > summary").first.click()
     found = Axe().run(page).response["violations"]
     assert not found, [(fault["id"], [node["html"][:120] for node in fault["nodes"]][:3]) for fault in found]
 
