@@ -41,8 +41,8 @@
          first: plain | speculative | both, by the clock; factor: `Trace.factor`, the quotient of the
          tokens a second; verdict: of it, in the lesson's words; of each run {ms, tokens, rate};
          same: whether both wrote the same tokens, compared here; null when drawn at random
-     yields(trace) -> {rounds, committed, expected, h, offered, predicted}
-         expected: E over the run; h: accepted over examined, null where nothing was;
+     yields(trace) -> {rounds, committed, expected, accepted, examined, h, offered, predicted}
+         expected: E over the run; h: accepted over examined drafts, null where none was;
          offered: drafts a round; predicted: mean over the rounds of the formula's E at this h, with
          as many drafts as the round had */
 (function (Lesson) {
@@ -255,6 +255,8 @@
       rounds: rounds.length,
       committed,
       expected: mean(committed),
+      accepted,
+      examined,
       h,
       offered: mean(sum((round) => round.drafts.length)),
       predicted: mean(sum((round) => Lesson.model.expectedTokens(h || 0, round.drafts.length, true))),
