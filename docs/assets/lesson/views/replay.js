@@ -261,9 +261,11 @@
       const nothing = round && round.drafts.length === 0;
       write(note, nothing ? labels.nothing_drafted : view.waits ? labels.drafting : !verdict ? labels.reading : "");
       note.hidden = !note.textContent;
-      const chips = round && committed ? round.committed.slice(0, spans[view.n - 1].after - upTo) : [];
+      /* What the last round wrote beyond the answer's end stays pale. */
+      const chips = round && committed ? round.committed : [];
       find(".commit-chips").replaceChildren(...chips.map((token, j) => {
         const own = j >= round.accepted;
+        if (upTo + j >= spans[view.n - 1].after) return tokenChip(trace, token, "unexamined", "");
         return tokenChip(trace, token, own ? "target" : "accepted", own ? data.marks.bonus : data.marks.accepted);
       }));
       find(".row-commit .row-empty").hidden = chips.length > 0;

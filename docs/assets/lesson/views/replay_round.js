@@ -68,7 +68,7 @@
     if (n === 0) return fill(data.says.start, { token: quoted(trace, trace.speculative.first) });
     const round = trace.speculative.rounds[n - 1];
     const span = Lesson.traces.clock(trace).rounds[n - 1];
-    const tokens = span.after - span.before;
+    const tokens = round.committed.length;
     const per = Lesson.traces.clock(trace).plain_end / Math.max(1, trace.plain.tokens.length - 1);
     const says = { recovered: data.says.missed, bonus: data.says.all, plain: data.says.plain }[round.kind];
     return fill(says, {
