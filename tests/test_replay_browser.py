@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from conftest import Pages
 from playwright.sync_api import Page, Route, expect
 from some_traces import a_record, a_trace
@@ -377,3 +378,10 @@ def test_on_a_phone_nothing_is_cut_off(pages: Pages, replay_url: str, width: int
     for part in (".round-strip", ".positions", ".laws-lists", ".runs table"):
         box = page.locator(f".replay {part}").first.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= width, part
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_it(pages: Pages, replay_url: str, scheme: str) -> None:
+    page = opened(pages.new(color_scheme=scheme), replay_url + "#at=replay&round=3")
+    found = Axe().run(page, context=".replay").response["violations"]
+    assert not found, [(fault["id"], [node["html"][:120] for node in fault["nodes"]][:3]) for fault in found]
