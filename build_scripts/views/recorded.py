@@ -10,7 +10,7 @@ from build_scripts.model.speculation import verdict
 from build_scripts.records.schema import TracesRecord
 from build_scripts.records.trace import Trace
 from build_scripts.render.numbers import fixed
-from build_scripts.render.traces import trace_index
+from build_scripts.render.traces import fastest_first
 from build_scripts.spec.measured import MeasuredWords
 from build_scripts.views.base import PageContext
 from build_scripts.views.measured import frame
@@ -32,7 +32,7 @@ PROMPT_CHARACTERS = 100
 def parameters(traces: Sequence[Trace], default: str, name: str) -> list[dict[str, Any]]:
     """The page's parameters NAME_trace and NAME_speed, `trace` and `speed` in the address. default:
     the id of the trace that is shown before anybody chooses, or "" where none is fetched by then."""
-    ids = [entry["id"] for entry in trace_index(traces)]
+    ids = [trace.id for trace in fastest_first(traces)]
     options = ids if default in ids else [default, *ids]
     return [
         {"name": f"{name}_trace", "key": "trace", "type": "choice", "options": options, "default": default},

@@ -1,9 +1,8 @@
 /* Recorded runs: fetching them, and what can be said of them. No DOM but the script tag.
 
-   A page's views have an index of all traces in their data (build_scripts/render/traces.py,
-   `index_entry`): id, kind, drafter, k, temperature, seed, device, quick, tokens, rounds, expected,
-   speedup, verdict; the fastest first. A trace itself is a script, traces/ID.js, which calls
-   `register` with packed lists. It is fetched when somebody asks for it, once.
+   A trace is a script, traces/ID.js (build_scripts/render/traces.py), which calls `register` with
+   packed lists. It is fetched when somebody asks for it, once. Which ids there are, the page's
+   table of parameters says, the fastest first; what a choice needs stands in each view.
 
      Lesson.traces.load(id) -> Promise<trace>    rejects with an Error where the script is missing,
                                                  broken or another's; asking again tries again
