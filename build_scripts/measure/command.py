@@ -156,7 +156,7 @@ def _context(options: argparse.Namespace, device: str) -> Context:
 
     print("Loading the model ...", file=sys.stderr)
     subject = load_smollm2_subject(device)
-    for name in absent(subject.makers):
+    for name in absent():
         print(f"Without {name}: its weights are not there; to train it: measure corpus, then measure head", file=sys.stderr)
     return Context(
         subject=subject,
@@ -217,5 +217,5 @@ def _make(options: argparse.Namespace, device: str) -> int:
     ngram_table.save_table(ngram_table.shipped_table(corpus.tokens, vocabulary))
     train_head(options.corpus, SHIPPED, options.minutes, options.seed, progress, command=typed(sys.argv[1:]))
     progress.end()
-    print(f"{SHIPPED} and {ngram_table.FILE} are those of {options.corpus}")
+    print(f"{SHIPPED} and {ngram_table.WEIGHTS} are those of {options.corpus}")
     return DONE

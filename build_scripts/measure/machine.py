@@ -107,7 +107,11 @@ def read_bandwidth(device: str | torch.device) -> float:
 
 def peak_flops(device: str | torch.device, dtype: torch.dtype) -> float:
     """Operations a second, two for each multiplication and addition, in the product of two large
-    square matrices: the best of several."""
+    square matrices, as torch multiplies them: the best of several.
+
+    On a GPU that is the peak. On a CPU it is what the library behind torch makes of it, and a kernel
+    written for the processor may do better.
+    """
     device = torch.device(device)
     side = SIDE[device.type]
     # Random, as a GPU is faster, and uses less power, where all entries are alike.

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from build_scripts.measure.drafting import TextDrafter
+from build_scripts.measure.target import Target
 
 
 class ContextNgram(TextDrafter):
@@ -66,6 +67,10 @@ def copy_on(text: Sequence[int], start: int, count: int) -> list[int]:
     for place in range(start, start + count):
         copied.append(text[place] if place < len(text) else copied[place - len(text)])
     return copied
+
+
+def for_target(target: Target) -> ContextNgram:
+    return create()
 
 
 def create(longest: int = 3, shortest: int = 1) -> ContextNgram:

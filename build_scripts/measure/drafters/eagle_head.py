@@ -21,10 +21,12 @@ from torch import Tensor
 
 from build_scripts.measure.cache import Cache
 from build_scripts.measure.drafting import Drafter, Proposal
-from build_scripts.measure.head.quantised import Trained, read_head
+from build_scripts.measure.head.quantised import SHIPPED, Trained, read_head
 from build_scripts.measure.kernels import fastest, plain_head
 from build_scripts.measure.sampling import Sampling, draw, probabilities
 from build_scripts.measure.target import Layer, Target, Weights
+
+WEIGHTS = SHIPPED
 
 
 class EagleHead(Drafter):
@@ -126,6 +128,10 @@ def _check(target: Target, trained: Trained) -> None:
             raise ValueError(f"this head is not for this target: its {name} is {found}, and must be {size}")
     if int(trained.tokens.max()) >= shapes.vocabulary:
         raise ValueError(f"this head is not for this target: it proposes the token {int(trained.tokens.max())}")
+
+
+def for_target(target: Target) -> EagleHead:
+    return create(target)
 
 
 def create(target: Target, trained: Trained | None = None) -> EagleHead:

@@ -16,5 +16,9 @@ class Int8Copy(DraftModel):
         super().__init__(copy)
 
 
+def for_target(target: Target) -> Int8Copy:
+    return create(target)
+
+
 def create(target: Target) -> Int8Copy:
     return Int8Copy(target)

@@ -18,9 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from build_scripts.measure.drafting import TextDrafter
+from build_scripts.measure.target import Target
 from build_scripts.write import write_bytes_if_changed
 
-FILE = Path(__file__).parents[1] / "weights" / "ngram-table.npz"
+WEIGHTS = Path(__file__).parents[1] / "weights" / "ngram-table.npz"
 SHIPPED_ORDER, SHIPPED_LEAST = 3, 3
 """Of the answers in rows that were not counted the table then knows .333 of the next tokens, in
 0.5 MB; with every pair that occurs at all .335, in 4 MB; with an order of 2 .318, in 0.2 MB."""
@@ -90,7 +91,7 @@ def shipped_table(texts: Iterable[Sequence[int]], vocabulary: int) -> Table:
     return count_table(texts, vocabulary, SHIPPED_ORDER, SHIPPED_LEAST)
 
 
-def save_table(table: Table, path: Path = FILE) -> None:
+def save_table(table: Table, path: Path = WEIGHTS) -> None:
     """Write it aside and rename it. Contexts are kept as differences, which compress well; the same
     table gives the same bytes."""
     parts: dict[str, np.ndarray] = {"vocabulary": np.asarray([table.vocabulary])}
@@ -102,7 +103,7 @@ def save_table(table: Table, path: Path = FILE) -> None:
     write_bytes_if_changed(path, packed.getvalue())
 
 
-def load_table(path: Path = FILE) -> Table:
+def load_table(path: Path = WEIGHTS) -> Table:
     """The table in a file. FileNotFoundError where there is none; ValueError for another file."""
     with np.load(path) as parts:
         sizes = range(1, len([name for name in parts if name.startswith("contexts")]) + 1)
@@ -133,6 +134,10 @@ class NgramTable(TextDrafter):
             drafted.append(token)
             text = [*text, token][-self.table.order :]
         return drafted
+
+
+def for_target(target: Target) -> NgramTable:
+    return create()
 
 
 def create(table: Table | None = None) -> NgramTable:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -13,15 +14,6 @@ from build_scripts.measure import drafters
 from build_scripts.measure.drafting import Drafter
 from build_scripts.measure.smollm2 import Chat
 from build_scripts.measure.target import Target
-
-DRAFTERS = ("context_ngram", "ngram_table", "int8_copy", "eagle_head")
-"""Those that are worth measuring; the oracle and the adversary are for the proofs."""
-
-WEIGHTS = Path(drafters.__file__).parents[1] / "weights"
-"""One file for each drafter that has weights, by its name."""
-
-TRAINED = {"ngram_table": WEIGHTS / "ngram-table.npz", "eagle_head": WEIGHTS / "eagle-head.npz"}
-"""Those that are nothing without their file."""
 
 NAME = "SmolLM2-135M-Instruct"
 
@@ -97,7 +89,9 @@ def load_smollm2_subject(device: str) -> Subject:
         texts=[Text(p.id, p.kind, p.part, p.text, tuple(chat.prompt(p.text))) for p in prompts],
         prompts_sha256=prompts_sha256(prompts),
         weights_sha256=file_sha256(find_weights()),
-        drafter_sha256=_weights_of_drafters(),
+        drafter_sha256={
+            name: file_sha256(path) for name, path in _weights_of_drafters().items() if path.is_file()
+        },
         makers=_makers(target),
     )
 
@@ -107,24 +101,19 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _weights_of_drafters() -> dict[str, str]:
-    return {path.stem.replace("-", "_"): file_sha256(path) for path in sorted(WEIGHTS.glob("*.npz"))}
-
-
 def _makers(target: Target) -> dict[str, Callable[[], Drafter]]:
-    known: dict[str, Callable[[], Drafter]] = {
-        "context_ngram": lambda: drafters.create("context_ngram"),
-        "ngram_table": lambda: drafters.create("ngram_table"),
-        "int8_copy": lambda: drafters.create("int8_copy", target=target),
-        "eagle_head": lambda: drafters.create("eagle_head", target=target),
-    }
     return {
-        name: known[name]
-        for name in DRAFTERS
-        if name in drafters.names() and (name not in TRAINED or TRAINED[name].is_file())
+        name: partial(module.for_target, target)
+        for name, module in drafters.measurable().items()
+        if name not in absent()
     }
 
 
-def absent(makers: Iterable[str]) -> list[str]:
+def absent() -> list[str]:
     """The drafters that could be measured if there were weights for them."""
-    return [name for name in DRAFTERS if name not in makers]
+    return [name for name, path in _weights_of_drafters().items() if not path.is_file()]
+
+
+def _weights_of_drafters() -> dict[str, Path]:
+    modules = drafters.measurable().items()
+    return {name: module.WEIGHTS for name, module in modules if hasattr(module, "WEIGHTS")}
