@@ -10,11 +10,11 @@
 
   const milliseconds = (ms) => Lesson.format.fixed(ms, ms >= 100 ? 0 : 1);
 
-  /* A probability with two decimals, and never 0 or 1 where it is neither. */
+  /* A probability with two decimals, a small one with three, and never 0 or 1 where it is neither. */
   function share(value) {
     if (value === 0 || value === 1) return String(value);
-    if (value < 0.005) return "<0.01";
-    return value > 0.995 ? ">0.99" : value.toFixed(2);
+    if (value < 0.0005) return "<0.001";
+    return value > 0.995 ? ">0.99" : value.toFixed(value < 0.095 ? 3 : 2);
   }
 
   /* A draw and the number it met, with as many digits as it takes to tell them apart. */
