@@ -129,7 +129,7 @@ def test_a_greedy_run_says_what_the_target_would_have_written(page: Page, replay
     opened(page, f"{replay_url}#trace={GREEDY.id}&round=3")
     assert "“dog” is rejected: the target would have written “<|end|>”" in why(page)
     assert "draw none" in card(page, 1)
-    assert "whatever it proposes counts as q = 1" in page.locator(".laws").inner_text(), "it has no law of its own"
+    assert "what it proposes counts as q = 1" in page.locator(".laws").inner_text(), "it has no law of its own"
 
 
 def test_blanks_and_broken_characters_can_be_seen(drawn: Page) -> None:
