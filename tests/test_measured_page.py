@@ -31,7 +31,7 @@ from build_scripts.records.schema import (
     SpeedupRecord,
 )
 from build_scripts.records.store import RecordError, Records, file_name, load_records
-from build_scripts.records.summaries import acceptance_by_position, foreseen, beside_others, comparisons, speedup_of
+from build_scripts.records.summaries import acceptance_by_position, foreseen, beside_others, comparisons, speedup_of, times_as_fast
 from build_scripts.render.numbers import fixed
 from build_scripts.spec import load_lesson
 from build_scripts.spec.schema import Calculator, Lesson, Numbers
@@ -283,7 +283,7 @@ def test_one_speedup(lesson: Lesson) -> None:
     better = altered(record, faster(*case, 5.0))
     before, after = view(lesson, "measured-speedup", record), view(lesson, "measured-speedup", better)
     old, new = (f"{fixed(speedup_of(cell_of(each, *case)).value, 2)}×" for each in (record, better))
-    assert old in before.tables and old not in after.tables
+    assert after.tables.count(old) == before.tables.count(old) - 1, "another setting may have the same speedup"
     for said in (after.captions, after.tables, after.charts["speedup-eagle-head"]["layout"]["meta"]["alt"]):
         assert new in said and new not in before.html
     assert before.charts["speedup-eagle-head"]["data"] != after.charts["speedup-eagle-head"]["data"]
@@ -349,18 +349,17 @@ def test_the_scatter_has_a_point_for_every_setting_and_both_formulas(lesson: Les
 
 
 def test_how_often_a_formula_called_the_outcome() -> None:
-    """A prediction of exactly what was measured is right wherever the outcome is not too close."""
-    record = one(SpeedupRecord)
-    points = comparisons(record)
-    decided = [point for point in points if speedup_of(point.cell).outcome != "equal"]
-    for which in ("full", "textbook"):
-        right, of = foreseen(points, which)
-        assert of == len(decided)
-        wrong = [
-            p for p in decided
-            if (getattr(p.prediction, which).speedup > 1) != (speedup_of(p.cell).value > 1)
-        ]  # fmt: skip
-        assert right == of - len(wrong)
+    """Counted by hand, and a setting that comes out the other way round is one less."""
+    record, served = one(SpeedupRecord), one(BatchRecord)
+    said = [(point.prediction.full.speedup, speedup_of(point.cell)) for point in comparisons(record)]
+    said += [(cell.predicted_speedup, speedup_of(cell)) for cell in served.cells]
+    decided = [(predicted, ratio) for predicted, ratio in said if ratio.outcome != "equal"]
+    right = [predicted for predicted, ratio in decided if (predicted > 1) == (ratio.value > 1)]
+    assert foreseen(comparisons(record), served.cells) == (len(right), len(decided))
+    case = ("int8_copy", "code", 4)
+    assert cell_of(record, *case).pooled_speedup.low > 1.02
+    other_way = altered(record, faster(*case, 0.1))
+    assert foreseen(comparisons(other_way), served.cells) == (len(right) - 1, len(decided))
 
 
 def test_one_batch(lesson: Lesson) -> None:
@@ -413,8 +412,9 @@ def test_one_peer(lesson: Lesson) -> None:
     record = one(PeersRecord)
     better = altered(record, faster_lookup)
     before, after = view(lesson, "measured-peers", record), view(lesson, "measured-peers", better)
-    rate = next(row.tokens_per_s.median for row in better.rows if row.mode == "prompt lookup")
-    assert fixed(rate, 0) in after.tables and fixed(rate, 0) not in before.tables
+    rate = next(row.tokens_per_s for row in better.rows if row.mode == "prompt lookup")
+    said = f"{fixed(rate.median, 0)} ({fixed(rate.low, 1)}"
+    assert said in after.tables and said not in before.tables
     factors = [
         next(pair.factor for pair in beside_others(each.rows, "this project") if pair.theirs.mode == "prompt lookup")
         for each in (record, better)
@@ -426,11 +426,11 @@ def test_one_peer(lesson: Lesson) -> None:
 def test_a_faster_arithmetic_elsewhere_is_told_on_the_page_and_on_the_card(lesson: Lesson) -> None:
     """And only where the peers' record holds it."""
     peers = one(PeersRecord)
-    plain = {row.engine: row.tokens_per_s for row in peers.rows if row.mode == "plain"}
-    factor = plain["llama.cpp"].median / plain["this project"].median
-    assert f"at {factor:.1f}" in view(lesson, "measured-peers", peers).captions
+    plain = {row.engine: row for row in peers.rows if row.mode == "plain"}
+    says = f"at {fixed(times_as_fast(plain['llama.cpp'], plain['this project']), 2)}× our rate"
+    assert says in view(lesson, "measured-peers", peers).captions
     card = view(lesson, "measured-card", one(SpeedupRecord), peers)
-    assert "llama.cpp" in card.words and f"at {factor:.1f}" in card.words
+    assert "llama.cpp" in card.words and says in card.words
     without = altered(peers, lambda data: data.update(rows=[r for r in data["rows"] if r["engine"] != "llama.cpp"]))
     assert "llama.cpp" not in view(lesson, "measured-card", one(SpeedupRecord), without).words
 

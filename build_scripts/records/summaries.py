@@ -9,7 +9,6 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from build_scripts.model.readings import Outcome, Ratio
 from build_scripts.records.schema import (
@@ -40,6 +39,23 @@ def as_ratio(statistic: Statistic) -> Ratio:
 def quotient(over: Statistic, under: Statistic) -> Ratio:
     """over / under. The range is the widest that the two intervals allow."""
     return Ratio(over.median / under.median, over.low / under.high, over.high / under.low)
+
+
+def quotient_in_turns(over: Statistic, under: Statistic) -> Ratio:
+    """over / under, of the medians, where sample i of one was taken beside sample i of the other.
+
+    What the machine does to both at once cancels in each pair. The range is the 95 % interval of the
+    median of the pairs' quotients by their ranks, from the binomial law (Conover, Practical
+    Nonparametric Statistics, 3rd ed., 3.2), and wide enough to hold the value. Where the samples do
+    not pair it is that of `quotient`.
+    """
+    if len(over.samples) != len(under.samples):
+        return quotient(over, under)
+    ratios = sorted(one / other for one, other in zip(over.samples, under.samples, strict=True))
+    count = len(ratios)
+    rank = max(0, math.floor(count / 2 - NORMAL_95 * math.sqrt(count) / 2))
+    value = over.median / under.median
+    return Ratio(value, min(value, ratios[rank]), max(value, ratios[count - 1 - rank]))
 
 
 # --- what a pass costs -------------------------------------------------------------------------
@@ -115,7 +131,7 @@ def verify_ratio(record: CurveRecord, line: PassLine, batch: int, m: int) -> Rat
     over, under = pass_cost(record, line, batch, m), pass_cost(record, line, batch, 1)
     if over is None or under is None:
         return None
-    return Ratio(1.0, 1.0, 1.0) if m == 1 else quotient(over, under)
+    return Ratio(1.0, 1.0, 1.0) if m == 1 else quotient_in_turns(over, under)
 
 
 def draft_ratio(record: CurveRecord, cost: DraftCost) -> Ratio | None:
@@ -124,6 +140,11 @@ def draft_ratio(record: CurveRecord, cost: DraftCost) -> Ratio | None:
     line = own_line(record)
     plain = None if line is None else pass_cost(record, line, cost.batch, 1)
     return None if plain is None else quotient(cost.ms, plain)
+
+
+def best_rate(limit: Statistic) -> float:
+    """A limit has to be one: of all samples the highest."""
+    return max(limit.samples)
 
 
 @dataclass(frozen=True)
@@ -172,9 +193,8 @@ def _matrix_bytes(record: CurveRecord, line: PassLine) -> int | None:
 
 def _limit_share(work: float, time: Statistic, limit: Statistic, batch: int, m: int) -> LimitShare:
     """work: a rate once it is divided by milliseconds."""
-    share = Ratio(
-        work / time.median / limit.median, work / time.high / limit.high, work / time.low / limit.low
-    )
+    most = best_rate(limit)
+    share = Ratio(work / time.median / most, work / time.high / most, work / time.low / most)
     return LimitShare(work / time.median, share, batch, m)
 
 
@@ -289,16 +309,13 @@ def comparisons(record: SpeedupRecord) -> list[Comparison]:
     return [Comparison(cell, by_key[cell.drafter, cell.kind, cell.k]) for cell in record.cells]
 
 
-def foreseen(points: Iterable[Comparison], which: Literal["full", "textbook"]) -> tuple[int, int]:
-    """Of how many settings a prediction said rightly whether they gain, and of how many that gained
-    or lost beyond their interval."""
-    decided = [point for point in points if outcome(point.cell) != "equal"]
-    right = [
-        point
-        for point in decided
-        if (getattr(point.prediction, which).speedup > 1) == (outcome(point.cell) == "faster")
-    ]
-    return len(right), len(decided)
+def foreseen(points: Iterable[Comparison], batches: Iterable[BatchCell] = ()) -> tuple[int, int]:
+    """Of how many settings, batches among them, the full prediction said rightly whether they gain, and
+    of how many that gained or lost beyond their interval."""
+    predicted = [(point.prediction.full.speedup, outcome(point.cell)) for point in points]
+    predicted += [(cell.predicted_speedup, outcome(cell)) for cell in batches if cell.predicted_speedup is not None]
+    decided = [(speedup > 1, verdict == "faster") for speedup, verdict in predicted if verdict != "equal"]
+    return sum(said == was for said, was in decided), len(decided)
 
 
 def batch_errors(cells: Iterable[BatchCell]) -> list[float]:

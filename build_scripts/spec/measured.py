@@ -257,8 +257,9 @@ class MeasuredCard(MeasuredBlock):
     case_batch: Annotated[Template, Names("drafter", "kind", "k", "batch")]
     loss_none: PlainText
     prediction: Annotated[Template, Names("median", "textbook", "cells")]
-    foreseen: Annotated[Template, Names("decided", "full", "textbook")]
-    """Of the settings that gained or lost beyond their interval: of how many each formula said which."""
+    foreseen: Annotated[Template, Names("decided", "right")]
+    """Of the settings, batches among them, that gained or lost beyond their interval: of how many the
+    full formula had said which."""
     proof: Annotated[Template, Names("identical", "prompts")]
     other_engine: Annotated[Template, Names("engine", "note", "kind", "factor")]
     """An engine that decodes plainly in another arithmetic, as fast as `factor` of ours."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from build_scripts.records.schema import (
     BatchCell,
@@ -40,19 +40,27 @@ def render(block: MeasuredCard, page: PageContext) -> Rendered:
     lost = outcome(lowest) == "slower"
     if lost:
         shown.append(lowest)
-    # The record of batches stands beside the other one only where a number is from it.
-    sources = [record, served] if served is not None and lost and isinstance(lowest, BatchCell) else [record]
+    sources: list[SpeedupRecord | BatchRecord] = [record] if served is None else [record, served]
     html = page.template(
         "measured-card.html",
         block=block,
         words=words,
         cases=[_case(block, cell, words) for cell in shown],
-        said=[frame.unbroken(sentence) for sentence in _said(block, record, page)],
-        lines=[frame.device_line(source, page) for source in sources],
+        said=[frame.unbroken(sentence) for sentence in _said(block, record, served, page)],
+        lines=_lines(sources, page),
         loss="" if lost else block.loss_none,
         other=_other_engine(block, record, page),
     )
     return Rendered(html)
+
+
+def _lines(records: Sequence[SpeedupRecord | BatchRecord], page: PageContext) -> list[dict[str, object]]:
+    """Where and when, said once for the records of which it is the same; each with its link."""
+    found: dict[tuple[str, bool], list[tuple[str, str]]] = {}
+    for record in records:
+        line = frame.device_line(record, page)
+        found.setdefault((line.text, line.quick), []).append((page.lesson.measured.experiments[record.experiment], line.file))
+    return [{"text": text, "quick": quick, "links": links} for (text, quick), links in found.items()]
 
 
 def _case(block: MeasuredCard, cell: SpeedupCell | BatchCell, words: MeasuredWords) -> dict[str, str]:
@@ -66,16 +74,18 @@ def _case(block: MeasuredCard, cell: SpeedupCell | BatchCell, words: MeasuredWor
     }
 
 
-def _said(block: MeasuredCard, record: SpeedupRecord, page: PageContext) -> Iterator[str]:
+def _said(
+    block: MeasuredCard, record: SpeedupRecord, served: BatchRecord | None, page: PageContext
+) -> Iterator[str]:
     points = comparisons(record)
     said = block.prediction.format(
         median=frame.percent(median_error([point.full_error for point in points]), 1),
         textbook=frame.percent(median_error([point.textbook_error for point in points]), 1),
         cells=len(points),
     )
-    full, decided = foreseen(points, "full")
+    right, decided = foreseen(points, served.cells if served else [])
     if decided:
-        said += " " + block.foreseen.format(decided=decided, full=full, textbook=foreseen(points, "textbook")[0])
+        said += " " + block.foreseen.format(decided=decided, right=right)
     yield said
     for proof in page.records.of(LosslessRecord):
         if proof.device == record.device:

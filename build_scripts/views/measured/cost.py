@@ -11,6 +11,7 @@ from build_scripts.records.summaries import (
     PassLine,
     arithmetic_share,
     batches,
+    best_rate,
     draft_ratio,
     lengths,
     lines_beside,
@@ -188,8 +189,8 @@ def readouts(block: MeasuredCost, record: CurveRecord) -> list[frame.Readout]:
     if line is None:
         return []
     found = (
-        (block.read, read_share(record, line), record.read_gbps.median),
-        (block.arithmetic, arithmetic_share(record, line), record.peak_gflops.median),
+        (block.read, read_share(record, line), best_rate(record.read_gbps)),
+        (block.arithmetic, arithmetic_share(record, line), best_rate(record.peak_gflops)),
     )
 
     def readout(words: Share, share: object, limit: float) -> frame.Readout:

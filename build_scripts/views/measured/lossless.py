@@ -84,7 +84,7 @@ def law(block: MeasuredLossless, record: LosslessRecord) -> frame.Table:
             block.right if entry.right else block.wrong,
             str(entry.draws),
             f"{fixed(entry.statistic, 1)} / {entry.degrees}",
-            fixed(entry.z, 1),
+            fixed(entry.z, 1).replace("-", "−"),
         ]
         for entry in record.sampled
     ]

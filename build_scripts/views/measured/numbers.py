@@ -18,6 +18,7 @@ from build_scripts.records.schema import (
 from build_scripts.records.store import Records
 from build_scripts.records.summaries import (
     batches,
+    best_rate,
     comparisons,
     lengths,
     longest_drafts,
@@ -93,7 +94,7 @@ def _costs(record: CurveRecord, lesson: Lesson) -> Iterator[MeasuredNumber]:
     own = own_line(record)
     if own is not None and (one := pass_cost(record, own, 1, 1)) is not None:
         yield MeasuredNumber("T(1, 1)", f"{fixed(one.median, 2)} ms", one.median, record)
-    read, peak = record.read_gbps.median, record.peak_gflops.median
+    read, peak = best_rate(record.read_gbps), best_rate(record.peak_gflops)
     yield MeasuredNumber("GB/s", f"{frame.rate(read)} GB/s", read, record)
     yield MeasuredNumber("GFLOP/s", f"{frame.rate(peak)} GFLOP/s", peak, record)
     for block in blocks_of(lesson, MeasuredCost):
