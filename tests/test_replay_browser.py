@@ -102,11 +102,13 @@ def scrub_to(page: Page, ms: float) -> None:
 
 def test_each_draft_shows_the_numbers_of_the_rule_and_the_reason_in_words(drawn: Page) -> None:
     """p = 0.5 over q = 0.25 is kept whatever the draw; 0.6 over 0.9 needs a draw below 0.67, and has 0.5."""
-    assert "q 0.25 p 0.50 min(1, p/q) 1 draw 0.90" in card(drawn, 0) and "accepted" in card(drawn, 0)
+    assert "q 0.25 p 0.50 min(1,p/q) 1 draw 0.90" in card(drawn, 0) and "accepted" in card(drawn, 0)
     assert "whatever the draw" in why(drawn) and "p = 0.50" in why(drawn)
     drawn.locator("[data-place='1']").click()
-    assert "draw 0.50" in card(drawn, 1) and "min(1, p/q) 0.67" in card(drawn, 1)
+    assert "draw 0.50" in card(drawn, 1) and "min(1,p/q) 0.67" in card(drawn, 1)
     assert "the draw 0.50 stays below p/q = 0.60 / 0.90 = 0.67" in why(drawn)
+    widths = drawn.locator("[data-place='1'] .odds").evaluate("bar => [...bar.children].map((part) => part.style.cssText)")
+    assert widths[0].startswith("width: 66.66") and widths[1] == "left: 50%;", "the bar shows the same: the tick is in it"
 
 
 def test_a_rejection_shows_what_was_left_and_where_the_token_in_its_place_came_from(drawn: Page) -> None:
@@ -129,7 +131,7 @@ def test_a_greedy_run_says_what_the_target_would_have_written(page: Page, replay
     opened(page, f"{replay_url}#trace={GREEDY.id}&round=3")
     assert "“dog” is rejected: the target would have written “<|end|>”" in why(page)
     assert "draw none" in card(page, 1)
-    assert "whatever it proposes counts as q = 1" in page.locator(".laws").inner_text(), "it has no law of its own"
+    assert "what it proposes counts as q = 1" in page.locator(".laws").inner_text(), "it has no law of its own"
 
 
 def test_blanks_and_broken_characters_can_be_seen(drawn: Page) -> None:

@@ -19,7 +19,8 @@
 
   /* A draw and the number it met, with as many digits as it takes to tell them apart. */
   function apart(one, other) {
-    for (let digits = 2; digits < 6; digits += 1) {
+    if (share(one) !== share(other)) return [share(one), share(other)];
+    for (let digits = 3; digits < 6; digits += 1) {
       if (one.toFixed(digits) !== other.toFixed(digits)) return [one.toFixed(digits), other.toFixed(digits)];
     }
     return [one.toFixed(6), other.toFixed(6)];
@@ -119,8 +120,8 @@
       const bar = element("span", "odds");
       bar.setAttribute("aria-hidden", "true");
       parts.fill = element("i", "odds-fill");
-      parts.draw = element("i", "odds-draw");
-      bar.append(parts.fill, parts.draw);
+      parts.tick = element("i", "odds-draw");
+      bar.append(parts.fill, parts.tick);
       const numbers = element("span", "position-numbers");
       for (const name of ["q", "p", "ratio", "draw"]) {
         const line = element("span", "position-number");
@@ -173,8 +174,8 @@
     write(card.ratio, looked ? limit : "–");
     write(card.draw, u);
     card.fill.style.width = looked ? 100 * ratio + "%" : "0";
-    card.draw.parentNode.classList.toggle("is-drawn", drawn);
-    card.draw.style.left = drawn ? 100 * draft.u + "%" : "0";
+    card.tick.style.left = 100 * draft.u + "%";
+    card.tick.hidden = !drawn;
   }
 
   /* Under a draft: the token that took its place, or the target's likeliest. */
