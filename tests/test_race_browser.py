@@ -139,7 +139,7 @@ def test_a_run_says_its_own_ratio_before_it_is_raced_and_after(lesson: Page, tra
 
 def test_a_losing_run_says_so_in_words_and_is_as_easy_to_find(lesson: Page) -> None:
     """Its chip stands in the same table, and no colour is needed to read it."""
-    chip = lesson.locator(f".race-runs label:has([value='{LOSS.id}'])")
+    chip = lesson.locator(f".runs label:has([value='{LOSS.id}'])")
     expect(chip).to_be_visible()
     assert "loses" in chip.inner_text() and "0.50×" in chip.inner_text()
     choose(lesson, LOSS)
@@ -153,7 +153,7 @@ def test_without_javascript_the_fastest_run_stands_with_a_table_of_all(pages: Pa
     page.goto(race_url)
     assert "2.40×" in says(page)
     assert page.locator(".race-bar:visible").count() == 2
-    assert page.locator(".race-runs td:has-text('×')").count() == 3
+    assert page.locator(".runs td:has-text('×')").count() == 3
     assert page.locator(".race :is(button, input):visible").count() == 0, "no control that would do nothing"
 
 

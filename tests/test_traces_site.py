@@ -17,7 +17,7 @@ from build_scripts.records.faults import RecordError
 from build_scripts.records.schema import TracesRecord
 from build_scripts.records.store import Records, write_record
 from build_scripts.records.trace import TRACE_BYTES, Trace, load_traces, write_trace
-from build_scripts.render.traces import index_entry, shown_traces, trace_index, trace_script
+from build_scripts.render.traces import shown_traces, trace_script
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = re.compile(r'/\* generated_from [^*]*\*/\nLesson\.traces\.register\("([a-z0-9-]+)",(\{.*\})\);\n', re.DOTALL)
@@ -88,21 +88,6 @@ def test_a_trace_without_a_record_is_foreign(docs: Path) -> None:
     next((docs / "measurements").glob("traces-*.json")).unlink()
     with pytest.raises(RecordError, match="chat-model-k2.json: id: no record tells of it"):
         build(docs)
-
-
-def test_the_index_runs_from_the_fastest_to_the_slowest() -> None:
-    """A losing run must be as easy to find as a winning one: it is the other end."""
-    index = trace_index(traces())
-    speedups = [entry["speedup"] for entry in index]
-    assert speedups == sorted(speedups, reverse=True)
-    assert {entry["id"] for entry in index} == {trace.id for trace in traces()}
-
-
-def test_the_index_says_what_the_trace_says() -> None:
-    trace = traces()[0]
-    entry = index_entry(trace)
-    assert entry["speedup"] == round(trace.plain.decode_ms / trace.speculative.decode_ms, 4)
-    assert (entry["tokens"], entry["rounds"], entry["expected"]) == (7, 3, 2.0)
 
 
 def test_quick_runs_are_shown_only_where_there_is_no_full_one() -> None:

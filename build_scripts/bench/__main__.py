@@ -17,12 +17,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from build_scripts.bench.project import Build, build_site, copy_project, edit_title, remove_generated
+from build_scripts.bench.frames import FrameTimes, replay_frames
 from build_scripts.bench.serving import live_site
 from build_scripts.bench.transfer import PLOTLY, first_view, measure
 
 CLEAN_BUILD_S = 3.0
 REBUILD_S = 1.0
 FIRST_VIEW_KB = 150.0
+FRAME_MS = 16.0
 
 
 def main() -> int:
@@ -46,6 +48,7 @@ def _bench(folder: Path, runs: int) -> None:
     _print_builds(ours, empty)
     _print_rebuilds(*_rebuilds(project, runs))
     _print_transfer(site)
+    _print_frames(replay_frames(site))
 
 
 # --- building ----------------------------------------------------------------------------
@@ -128,6 +131,19 @@ def _print_transfer(site: Path) -> None:
     plotly = measure(site, PLOTLY)
     name = f"later, for a chart: {Path(PLOTLY).name}"
     print(f"  {name:48}{plotly.raw / 1000:9.1f} kB{plotly.sent / 1000:9.1f} kB")
+
+
+def _print_frames(measured: Sequence[FrameTimes]) -> None:
+    if not measured:
+        print("\nReplay: no run is recorded, or there is no Chromium; nothing was timed")
+        return
+    print(f"\nReplay of {measured[0].trace} in real time, script, style and layout of each frame:")
+    print(f"{'':34}{'frames':>10}{'median':>10}{'p95':>10}{'longest':>10}")
+    for times in measured:
+        target = f"   p95 ≤ {FRAME_MS:g} ms: {_judge(times.p95 <= FRAME_MS)}" if times.slowdown == 1 else ""
+        name = "CPU as it is" if times.slowdown == 1 else f"CPU slowed down {times.slowdown} times"
+        figures = "".join(f"{value:7.1f} ms" for value in (times.median, times.p95, times.longest))
+        print(f"{name:34}{len(times.ms):10}{figures}{target}")
 
 
 def _judge(met: bool) -> str:

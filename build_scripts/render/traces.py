@@ -1,7 +1,7 @@
-"""Traces as the page gets them: a small script for each, which registers itself, and an index of all.
+"""Traces as the page gets them: a small script for each, which registers itself.
 
 A script works from disk, where a page may not fetch JSON. It is fetched only when a reader asks
-for its trace, so the index says all that a choice needs. docs/assets/lesson/traces.js reads both.
+for its trace: what a choice needs stands in the page. docs/assets/lesson/traces.js reads them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from build_scripts.model.speculation import verdict
 from build_scripts.records.schema import TracesRecord
 from build_scripts.records.store import Records
 from build_scripts.records.trace import Law, Trace, TraceRound
@@ -79,29 +78,7 @@ def _flat(law: Law) -> list[float]:
     return list(chain.from_iterable(law))
 
 
-# --- the index -----------------------------------------------------------------------------------
 
-
-def index_entry(trace: Trace) -> dict[str, Any]:
-    """What a reader chooses by. expected: E over the run; speedup, verdict: see `Trace.factor`."""
-    counts = trace.counts
-    return {
-        "id": trace.id,
-        "kind": trace.kind,
-        "drafter": trace.drafter,
-        "k": trace.k,
-        "temperature": trace.temperature,
-        "seed": trace.seed,
-        "device": trace.device.kind,
-        "quick": trace.quick,
-        "tokens": len(trace.speculative.tokens),
-        "rounds": counts.rounds,
-        "expected": round(counts.tokens_per_round, 4) if counts.rounds else None,
-        "speedup": round(trace.factor, 4),
-        "verdict": verdict(trace.factor),
-    }
-
-
-def trace_index(traces: Sequence[Trace]) -> list[dict[str, Any]]:
-    """All traces, the fastest first: the slowest are as easy to find, from the other end."""
-    return sorted((index_entry(trace) for trace in traces), key=lambda entry: (-entry["speedup"], entry["id"]))
+def fastest_first(traces: Sequence[Trace]) -> list[Trace]:
+    """The slowest are as easy to find, from the other end."""
+    return sorted(traces, key=lambda trace: (-trace.factor, trace.id))

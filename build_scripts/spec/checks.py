@@ -31,13 +31,13 @@ from build_scripts.spec.templates import template_problems
 from build_scripts.spec.walk import Leaf
 from build_scripts.spec.wording import quoted, unknown
 
-RESERVED_KEYS = {"at", "step", "words", "flips", "trace", "speed"}
+RESERVED_KEYS = {"at", "step", "words", "flips", "trace", "speed", "round"}
 """What an address has besides parameters: the figure that it opens, and the state of the step diagram and of recorded runs."""
 
 RESERVED_IDS = {"top", "lesson-page"}
 """Ids that every page has already."""
 
-ONCE = ("race", "step-diagram", "glossary", "sources", "numbers")
+ONCE = ("race", "replay", "step-diagram", "glossary", "sources", "numbers")
 """Views of which there is one: their parts have addresses, or they show all there is of something."""
 
 METHOD = "method"

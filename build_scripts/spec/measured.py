@@ -21,10 +21,6 @@ class DrafterName(Strict):
 class RecordedWords(Strict):
     """What the race and the replay of recorded runs both say."""
 
-    choose: PlainText
-    """Over the choice of a run."""
-    choice: Annotated[Template, Names("k")]
-    choice_drawn: Annotated[Template, Names("k", "temperature")]
     loading: PlainText
     failed: PlainText
     """Where a run could not be fetched, or is not what it should be."""

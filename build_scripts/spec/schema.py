@@ -26,6 +26,7 @@ from build_scripts.spec.measured import (
     MeasuredWords,
 )
 from build_scripts.spec.race import Race
+from build_scripts.spec.replay import Replay
 from build_scripts.spec.types import (
     LATEX as LATEX,
     RICH as RICH,
@@ -790,7 +791,7 @@ Block = Annotated[
         Prose, Terms, Note, BaselineStrip, StepDiagram, Calculator, Cards, PublishedBenchmark,
         PublishedResults, Quiz, Summary, Formula, AcceptanceTraces, Glossary, Sources, Numbers,
         MeasuredCost, MeasuredAcceptance, MeasuredSpeedup, MeasuredPrediction, MeasuredBatch,
-        MeasuredLossless, MeasuredPeers, MeasuredRecords, MeasuredCard, Race,
+        MeasuredLossless, MeasuredPeers, MeasuredRecords, MeasuredCard, Race, Replay,
     ],
     Field(discriminator="view"),
 ]  # fmt: skip

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from build_scripts.model.speculation import verdict
-from build_scripts.records.schema import TracesRecord
 from build_scripts.records.trace import Trace
 from build_scripts.render.numbers import fixed
 from build_scripts.spec.measured import MeasuredWords
@@ -20,13 +18,10 @@ from build_scripts.spec.schema import Lesson
 from build_scripts.views import recorded
 from build_scripts.views.base import PageContext, Rendered
 from build_scripts.views.measured import frame
+from build_scripts.views.recorded import milliseconds, outcome
 
 STYLESHEET = "assets/lesson/race.css"
 SCRIPTS = (recorded.LOADER, "assets/lesson/views/race.js")
-
-OUTCOMES = {"net win": "wins", "break-even": "ties", "net loss": "loses"}
-"""What the race calls the verdict on a run."""
-MARKS = {"wins": "▲", "ties": "=", "loses": "▼"}
 
 PROMPT_CHARACTERS = 100
 """Of a prompt that stand on the page before its trace is fetched."""
@@ -43,7 +38,7 @@ def render(block: Race, page: PageContext) -> Rendered:
     if not page.traces:
         return Rendered("")
     words = page.lesson.measured
-    devices = _by_device(page.traces)
+    devices = recorded.by_device(page.traces)
     default = fastest(_greedy(devices[0]) or devices[0])
     home = _replay(page.lesson)
     html = page.template(
@@ -51,7 +46,7 @@ def render(block: Race, page: PageContext) -> Rendered:
         block=block,
         words=block.labels,
         measured=words,
-        marks=MARKS,
+        marks=recorded.MARKS,
         default=default,
         speeds=list(zip(recorded.SPEEDS, words.recorded.speeds)),
         devices=[_choices(block, traces, words, len(devices) > 1) for traces in devices],
@@ -61,7 +56,7 @@ def render(block: Race, page: PageContext) -> Rendered:
         check=check(block, default),
         replay=None if home is None else f"{home}{default.id}",
         caption=_caption(block, page.traces, words),
-        line=_device_line(page, default),
+        line=recorded.device_line(page, default),
     )
     data = {
         "runs": {trace.id: _index_entry(trace, words) for trace in page.traces},
@@ -86,23 +81,12 @@ def render(block: Race, page: PageContext) -> Rendered:
 # --- the runs to choose from -----------------------------------------------------------------------
 
 
-def outcome(trace: Trace) -> str:
-    """wins, ties or loses; a tie is a factor within 2 % of 1."""
-    return OUTCOMES[verdict(trace.factor)]
-
-
 def fastest(traces: Iterable[Trace]) -> Trace:
     return max(traces, key=lambda trace: trace.factor)
 
 
 def _greedy(traces: Iterable[Trace]) -> list[Trace]:
     return [trace for trace in traces if trace.temperature == 0]
-
-
-def _by_device(traces: Sequence[Trace]) -> list[list[Trace]]:
-    """CPUs first, as the records are listed."""
-    devices = frame.distinct([(trace.device.kind, trace.device.name) for trace in traces])
-    return [[trace for trace in traces if (trace.device.kind, trace.device.name) == device] for device in devices]
 
 
 def _choices(block: Race, traces: Sequence[Trace], words: MeasuredWords, named: bool) -> dict[str, Any]:
@@ -119,16 +103,16 @@ def _choices(block: Race, traces: Sequence[Trace], words: MeasuredWords, named: 
         "device": frame.device_name(traces[0].device, words) if named else None,
         "kinds": [frame.kind_name(kind, words) for kind in kinds],
         "rows": [
-            (frame.drafter_name(drafter, words), [_choice(best[drafter, kind]) if (drafter, kind) in best else None for kind in kinds])
+            (frame.drafter_name(drafter, words), [_cell(block, best.get((drafter, kind))) for kind in kinds])
             for drafter in drafters
         ],
-        "more": [_choice(trace) | {"setting": setting(block, trace, words)} for trace in more],
+        "more": [recorded.choice(trace, setting(block, trace, words)) for trace in more],
         "more_says": block.labels.more.format(**_counts(more)),
-    }  # fmt: skip
+    }
 
 
-def _choice(trace: Trace) -> dict[str, Any]:
-    return {"id": trace.id, "factor": frame.times(trace.factor), "outcome": outcome(trace), "k": trace.k, "setting": None}
+def _cell(block: Race, trace: Trace | None) -> list[dict[str, Any]]:
+    return [] if trace is None else [recorded.choice(trace, note=block.labels.run_k.format(k=trace.k))]
 
 
 def setting(block: Race, trace: Trace, words: MeasuredWords) -> str:
@@ -248,10 +232,6 @@ def _index_entry(trace: Trace, words: MeasuredWords) -> list[Any]:
 # --- words -----------------------------------------------------------------------------------------
 
 
-def milliseconds(ms: float) -> str:
-    return fixed(ms, 0 if ms >= 100 else 1)
-
-
 def short(prompt: str) -> str:
     """The prompt's first words on one line."""
     words = prompt.split()
@@ -260,12 +240,6 @@ def short(prompt: str) -> str:
         return text
     cut = text[: PROMPT_CHARACTERS + 1].rsplit(" ", 1)[0][:PROMPT_CHARACTERS]
     return cut.rstrip(",.;:") + " …"
-
-
-def _device_line(page: PageContext, trace: Trace) -> frame.DeviceLine:
-    """Of the record that tells of this trace."""
-    told = (record for record in page.records.of(TracesRecord) if any(entry.id == trace.id for entry in record.traces))
-    return frame.device_line(next(told), page)
 
 
 def _replay(lesson: Lesson) -> str | None:

@@ -1,14 +1,18 @@
-"""What the views of recorded runs share: the choice of a run, the speeds, and their parameters."""
+"""What the race and the replay of recorded runs share: the choice of a run, the speeds, and their
+parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from build_scripts.model.speculation import verdict
+from build_scripts.records.schema import TracesRecord
 from build_scripts.records.trace import Trace
 from build_scripts.render.numbers import fixed
-from build_scripts.render.traces import trace_index
+from build_scripts.render.traces import fastest_first
 from build_scripts.spec.measured import MeasuredWords
+from build_scripts.views.base import PageContext
 from build_scripts.views.measured import frame
 
 LOADER = "assets/lesson/traces.js"
@@ -17,49 +21,74 @@ STYLESHEET = "assets/lesson/recorded.css"
 SPEEDS = ("1", "2", "0.25", "0.0625")
 """Times real time, as the address writes them."""
 
-MARKS = {"net win": "✓", "break-even": "=", "net loss": "✗"}
+OUTCOMES = {"net win": "wins", "break-even": "ties", "net loss": "loses"}
+"""What readers are told of the verdict on a run."""
+MARKS = {"wins": "▲", "ties": "=", "loses": "▼"}
+
+PROMPT_CHARACTERS = 100
+"""Of a prompt that stand on the page before its trace is fetched."""
 
 
 def parameters(traces: Sequence[Trace], default: str, name: str) -> list[dict[str, Any]]:
     """The page's parameters NAME_trace and NAME_speed, `trace` and `speed` in the address. default:
-    the id of the trace that is shown before anybody chooses."""
-    ids = [entry["id"] for entry in trace_index(traces)]
+    the id of the trace that is shown before anybody chooses, or "" where none is fetched by then."""
+    ids = [trace.id for trace in fastest_first(traces)]
+    options = ids if default in ids else [default, *ids]
     return [
-        {"name": f"{name}_trace", "key": "trace", "type": "choice", "options": ids, "default": default},
+        {"name": f"{name}_trace", "key": "trace", "type": "choice", "options": options, "default": default},
         {"name": f"{name}_speed", "key": "speed", "type": "choice", "options": list(SPEEDS), "default": SPEEDS[0]},
     ]
 
 
-def choices(traces: Sequence[Trace], words: MeasuredWords) -> dict[str, Any]:
-    """For the template's `trace_choices`: a row a kind of text, a cell a drafter, each recorded run
-    with its speedup, so that the losing ones stand beside the winning ones."""
-    index = trace_index(traces)
-    drafters = [name for name in words.drafters if any(entry["drafter"] == name for entry in index)]
-    drafters += frame.distinct([entry["drafter"] for entry in index if entry["drafter"] not in drafters])
-    kinds = [name for name in words.kinds if any(entry["kind"] == name for entry in index)]
+def speeds(words: MeasuredWords) -> list[tuple[str, str]]:
+    return list(zip(SPEEDS, words.recorded.speeds, strict=True))
+
+
+# --- the runs to choose from -----------------------------------------------------------------------
+
+
+def outcome(trace: Trace) -> str:
+    """wins, ties or loses; a tie is a factor within 2 % of 1."""
+    return OUTCOMES[verdict(trace.factor)]
+
+
+def fastest(traces: Iterable[Trace]) -> Trace:
+    return max(traces, key=lambda trace: trace.factor)
+
+
+def greedy(traces: Iterable[Trace]) -> list[Trace]:
+    return [trace for trace in traces if trace.temperature == 0]
+
+
+def by_device(traces: Sequence[Trace]) -> list[list[Trace]]:
+    """CPUs first, as the records are listed."""
+    devices = frame.distinct([(trace.device.kind, trace.device.name) for trace in traces])
+    return [[trace for trace in traces if (trace.device.kind, trace.device.name) == device] for device in devices]
+
+
+def choice(trace: Trace, setting: str = "", note: str = "") -> dict[str, Any]:
     return {
-        "drafters": [frame.drafter_name(name, words) for name in drafters],
-        "rows": [
-            {
-                "kind": frame.kind_name(kind, words),
-                "cells": [[_choice(entry, words) for entry in _of(index, kind, drafter)] for drafter in drafters],
-            }
-            for kind in kinds
-        ],
-    }
+        "id": trace.id, "factor": frame.times(trace.factor), "outcome": outcome(trace), "setting": setting, "note": note,
+    }  # fmt: skip
 
 
-def _of(index: Sequence[dict[str, Any]], kind: str, drafter: str) -> list[dict[str, Any]]:
-    mine = [entry for entry in index if (entry["kind"], entry["drafter"]) == (kind, drafter)]
-    return sorted(mine, key=lambda entry: (entry["device"], entry["temperature"], entry["k"]))
+# --- words -----------------------------------------------------------------------------------------
 
 
-def _choice(entry: dict[str, Any], words: MeasuredWords) -> dict[str, Any]:
-    how = words.recorded.choice if entry["temperature"] == 0 else words.recorded.choice_drawn
-    return {
-        "id": entry["id"],
-        "verdict": entry["verdict"],
-        "mark": MARKS[entry["verdict"]],
-        "settings": frame.unbroken(how.format(k=entry["k"], temperature=f"{entry['temperature']:g}")),
-        "speedup": f"{fixed(entry['speedup'], 2)}×",
-    }
+def milliseconds(ms: float) -> str:
+    return fixed(ms, 0 if ms >= 100 else 1)
+
+
+def short(prompt: str) -> str:
+    """The prompt's first words on one line."""
+    text = " ".join(prompt.split())
+    if len(text) <= PROMPT_CHARACTERS:
+        return text
+    cut = text[: PROMPT_CHARACTERS + 1].rsplit(" ", 1)[0][:PROMPT_CHARACTERS]
+    return cut.rstrip(",.;:") + " …"
+
+
+def device_line(page: PageContext, trace: Trace) -> frame.DeviceLine:
+    """Of the record that tells of this trace."""
+    told = (record for record in page.records.of(TracesRecord) if any(entry.id == trace.id for entry in record.traces))
+    return frame.device_line(next(told), page)

@@ -44,7 +44,7 @@ class Settings:
 
     kinds: tuple[str, ...] = ("chat", "quoting")
     prompts: int = 8
-    repeats: int = 3
+    repeats: int = 1
     tokens: int = 64
     logit_prompts: int = 8
 

@@ -1,9 +1,8 @@
 /* Recorded runs: fetching them, and what can be said of them. No DOM but the script tag.
 
-   A page's views have an index of all traces in their data (build_scripts/render/traces.py,
-   `index_entry`): id, kind, drafter, k, temperature, seed, device, quick, tokens, rounds, expected,
-   speedup, verdict; the fastest first. A trace itself is a script, traces/ID.js, which calls
-   `register` with packed lists. It is fetched when somebody asks for it, once.
+   A trace is a script, traces/ID.js (build_scripts/render/traces.py), which calls `register` with
+   packed lists. It is fetched when somebody asks for it, once. Which ids there are, the page's
+   table of parameters says, the fastest first; what a choice needs stands in each view.
 
      Lesson.traces.load(id) -> Promise<trace>    rejects with an Error where the script is missing,
                                                  broken or another's; asking again tries again
@@ -41,8 +40,8 @@
          first: plain | speculative | both, by the clock; factor: `Trace.factor`, the quotient of the
          tokens a second; verdict: of it, in the lesson's words; of each run {ms, tokens, rate};
          same: whether both wrote the same tokens, compared here; null when drawn at random
-     yields(trace) -> {rounds, committed, expected, h, offered, predicted}
-         expected: E over the run; h: accepted over examined, null where nothing was;
+     yields(trace) -> {rounds, committed, expected, accepted, examined, h, offered, predicted}
+         expected: E over the run; h: accepted over examined drafts, null where none was;
          offered: drafts a round; predicted: mean over the rounds of the formula's E at this h, with
          as many drafts as the round had */
 (function (Lesson) {
@@ -255,6 +254,8 @@
       rounds: rounds.length,
       committed,
       expected: mean(committed),
+      accepted,
+      examined,
       h,
       offered: mean(sum((round) => round.drafts.length)),
       predicted: mean(sum((round) => Lesson.model.expectedTokens(h || 0, round.drafts.length, true))),

@@ -123,6 +123,17 @@
     return node;
   }
 
+  /* The parts of a lane, as `lane` has them, on a clock of that many ms; what does not end on it is cut. */
+  function segments(parts, clock) {
+    return parts.map(([kind, from, length, dots]) => {
+      const part = element("span", "segment segment-" + kind);
+      part.style.left = (100 * from) / clock + "%";
+      part.style.width = (100 * (Math.min(from + length, clock) - from)) / clock + "%";
+      if (from + length <= clock + 1e-9) part.append(...dots.map((how) => element("i", "dot dot-" + how)));
+      return part;
+    });
+  }
+
   function mount(root, data, page) {
     const state = page.state;
     const find = (selector) => root.querySelector(selector);
@@ -234,15 +245,7 @@
 
     function drawClock(s) {
       const { clock, parts } = lane(data, s);
-      find(".lane-speculative").replaceChildren(
-        ...parts.map(([kind, from, length, dots]) => {
-          const part = element("span", "segment segment-" + kind);
-          part.style.left = (100 * from) / clock + "%";
-          part.style.width = (100 * (Math.min(from + length, clock) - from)) / clock + "%";
-          if (from + length <= clock + 1e-9) part.append(...dots.map((how) => element("i", "dot dot-" + how)));
-          return part;
-        })
-      );
+      find(".lane-speculative").replaceChildren(...segments(parts, clock));
       find(".cursor").style.left = (100 * s.now) / clock + "%";
       const plain = Math.floor(s.now / data.target_ms);
       const verified = s.now >= s.round_ms;
@@ -316,6 +319,6 @@
     draw();
   }
 
-  Lesson.diagram = { play, scene, sentence };
+  Lesson.diagram = { play, scene, sentence, element, chip, segments };
   Lesson.views = Object.assign(Lesson.views || {}, { "step-diagram": mount });
 })((globalThis.Lesson = globalThis.Lesson || {}));
