@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from records import accept_none, altered, quicken, scale, synthetic_records, write_synthetic
 
-from build_scripts.build import build_site_sources, render_lesson
+from build_scripts.build import build_site_sources, read_traces, render_lesson
 from build_scripts.cli import main
 from build_scripts.model.speculation import Round, speedup
 from build_scripts.records.schema import (
@@ -586,9 +586,8 @@ def test_the_committed_records_load_and_are_drawn(lesson: Lesson) -> None:
     records = load_records(ROOT / "docs" / "measurements")
     if not records.files:
         pytest.skip("no record is committed")
-    files = render_lesson(lesson, STYLES, records)
-    shown = {kind for kind in FIGURES.values() if records.of(kind)}
-    page = files["measured.md"]
-    assert page.count("not measured yet") == 7 - sum(kind in shown for kind in FIGURES.values()) - sum(
-        bool(records.of(kind)) for kind in TABLES.values()
-    )
+    traces = read_traces(ROOT / "docs" / "measurements", records)
+    page = render_lesson(lesson, STYLES, records, traces)["measured.md"]
+    for name, kind in {**FIGURES, **TABLES}.items():
+        html = page.split(f'data-view="{name}"')[1].split("</section>")[0]
+        assert ("measured-none" in html) == (not records.of(kind)), name
