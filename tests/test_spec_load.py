@@ -52,7 +52,7 @@ ALL_VIEWS = (
     "prose, terms, note, baseline-strip, step-diagram, calculator, cards, published-benchmark, published-results, "
     "quiz, summary, formula, acceptance-traces, glossary, sources, numbers, measured-cost, measured-acceptance, "
     "measured-speedup, measured-prediction, measured-batch, measured-lossless, measured-peers, measured-records, "
-    "measured-card, race"
+    "measured-card, race, replay"
 )
 
 
