@@ -38,12 +38,15 @@ def opened(pages: Pages, address: str, **options: object) -> Page:
     return page
 
 
+def open_everything(page: Page) -> None:
+    page.evaluate("document.querySelectorAll('.md-content details').forEach((each) => { each.open = true; })")
+
+
 @pytest.mark.parametrize("width", [320, 390, 1280])
 def test_the_page_does_not_scroll_sideways(pages: Pages, measured_url: str, width: int) -> None:
     """Its tables are wider than a phone: they scroll, and nothing else does."""
     page = opened(pages, measured_url + "measured.html", width=width)
-    for opener in page.locator("details:not([open]) > summary").all():
-        opener.click()
+    open_everything(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     wide = page.evaluate(
         """(width) => [...document.querySelectorAll('.md-content .fig, .md-content p, .md-content .chart, .measured-table')]
@@ -75,8 +78,7 @@ def test_a_wide_table_is_reached_and_scrolled_by_keyboard(pages: Pages, measured
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(pages: Pages, measured_url: str, scheme: str) -> None:
     page = opened(pages, measured_url + "measured.html", color_scheme=scheme)
-    for opener in page.locator("details:not([open]) > summary").all():
-        opener.click()
+    open_everything(page)
     found = Axe().run(page).response["violations"]
     assert not found, [(fault["id"], [node["html"][:120] for node in fault["nodes"]][:3]) for fault in found]
 
@@ -132,7 +134,7 @@ def test_a_measured_preset_sets_the_calculator_to_what_was_measured(
     assert k and says
     expect(page.locator("[data-readout=speedup]")).to_have_text(says[1])
     assert page.locator("[data-parameter=draft_tokens] input[type=number]").first.input_value() == k[1]
-    assert f"k={k[1]}" in page.url
+    page.wait_for_url(re.compile(rf"[#&]k={k[1]}&"))
     page.reload()
     page.wait_for_selector("html[data-lesson-ready]")
     expect(page.locator(f"[data-preset='measured-{drafter}']")).to_have_attribute("aria-pressed", "true")

@@ -216,8 +216,8 @@ class MeasuredLossless(MeasuredBlock):
 
 class MeasuredPeers(MeasuredBlock):
     view: Literal["measured-peers"]
-    table_titles: list[PlainText] = Field(min_length=6, max_length=6)
-    """Engine, how it decodes, tokens a second, beside our plain decoding, same tokens, notes."""
+    table_titles: list[PlainText] = Field(min_length=5, max_length=5)
+    """Engine, how it decodes, tokens a second, beside our plain decoding, same tokens and notes."""
     mode: Annotated[Template, Names("mode", "k")]
     same: PlainText
     differs: PlainText

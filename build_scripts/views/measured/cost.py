@@ -31,7 +31,7 @@ from build_scripts.views.measured import frame
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up")
-HEIGHTS = (250, 210)
+HEIGHTS = (260, 240)
 
 
 def render(block: MeasuredCost, page: PageContext) -> Rendered:
@@ -71,7 +71,7 @@ def kernels_figure(
     return panels.grid(
         [panels.Panel(series=series)],
         panels.Axis(0.5, longest + 0.5, _sparse(ticks, 0.7), block.kernels.x_title, _sparse(ticks, 1.4)),
-        panels.doublings(_ratios(records, alone=True), block.kernels.y_title),
+        panels.doublings(_ratios(records, alone=True), block.kernels.y_title, room=0.5),
         page.palette,
         _alt(block.kernels.alt, series),
         (1, 1),

@@ -23,6 +23,7 @@ def render(block: MeasuredPeers, page: PageContext) -> Rendered:
 
 def tables(block: MeasuredPeers, record: PeersRecord, words: MeasuredWords) -> list[frame.Table]:
     """One for each kind of text, the fastest first; beside each rate, how many times our plain one."""
+    tokens = {True: block.same, False: block.differs, None: block.need_not}
     found = []
     for kind in frame.distinct([row.kind for row in record.rows]):
         own = [row for row in record.rows if row.kind == kind]
@@ -33,8 +34,7 @@ def tables(block: MeasuredPeers, record: PeersRecord, words: MeasuredWords) -> l
                 mode(block, row, words),
                 f"{frame.rate(row.tokens_per_s.median)} ({frame.rate(row.tokens_per_s.low)}–{frame.rate(row.tokens_per_s.high)})",
                 "–" if plain is None else frame.times(times_as_fast(row, plain)),
-                {True: block.same, False: block.differs, None: block.need_not}[row.same_tokens],
-                row.note or "",
+                "; ".join([tokens[row.same_tokens], *([row.note] if row.note else [])]),
             ]
             for row in sorted(own, key=lambda row: -row.tokens_per_s.median)
         ]

@@ -65,11 +65,11 @@ def figure(
     return panels.grid(
         drawn,
         panels.Axis(-0.6, len(lengths) - 0.4, [(i, str(k)) for i, k in enumerate(lengths)], block.chart.x_title),
-        panels.doublings(ratios, block.chart.y_title, room=0.55),
+        panels.doublings(ratios, block.chart.y_title, room=0.7),
         page.palette,
         f"{block.chart.alt} {frame.drafter_name(drafter, words)}. {'. '.join(said)}.",
         (len(drawn), 2),
-        (170, 140),
+        (180, 170),
         [panels.Guide("", 0.0)],
     )
 
