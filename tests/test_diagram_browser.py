@@ -34,7 +34,7 @@ def test_it_opens_with_the_draft_waiting_for_the_target(lesson: Page) -> None:
 
 
 def test_before_anything_is_drafted_there_is_only_the_prompt(lesson: Page) -> None:
-    lesson.locator("[data-act=back]").click()
+    lesson.locator(".diagram [data-act=back]").click()
     expect(lesson.locator(".step-count")).to_have_text("0 / 4")
     assert words(lesson, "context") == ["A", "quick", "brown", "fox"]
     assert words(lesson, "draft") == []
@@ -44,7 +44,7 @@ def test_before_anything_is_drafted_there_is_only_the_prompt(lesson: Page) -> No
 def test_four_steps_end_in_three_words_for_one_pass(lesson: Page) -> None:
     heard = []
     for count in ("2 / 4", "3 / 4", "4 / 4"):
-        lesson.locator("[data-act=next]").click()
+        lesson.locator(".diagram [data-act=next]").click()
         expect(lesson.locator(".step-count")).to_have_text(count)
         heard.append(says(lesson))
     assert words(lesson, "commit") == ["jumps", "over", "the"]
@@ -68,7 +68,7 @@ def test_each_step_is_told_once_in_words(lesson: Page) -> None:
 
 @pytest.mark.parametrize(("drafts", "rows"), [(1, 1), (2, 2), (3, 3)])
 def test_the_triangle_has_a_row_for_each_position_that_is_scored(lesson: Page, drafts: int, rows: int) -> None:
-    lesson.locator(f".choice input[value='{drafts}']").check()
+    lesson.locator(f".diagram .choice input[value='{drafts}']").check()
     go(lesson, 2)
     assert lesson.locator(".triangle tbody tr:visible").count() == rows
     lesson.locator(".diagram-bonus").check()
@@ -95,7 +95,7 @@ def test_flipping_the_first_word_throws_the_rest_away(lesson: Page) -> None:
 
 
 def test_two_drafts_with_the_bonus_use_the_targets_word_at_that_place(lesson: Page) -> None:
-    lesson.locator(".choice input[value='2']").check()
+    lesson.locator(".diagram .choice input[value='2']").check()
     lesson.locator(".diagram-bonus").check()
     go(lesson, 4)
     assert words(lesson, "commit") == ["jumps", "over", "the"]
@@ -111,17 +111,17 @@ def test_arrow_keys_step_only_where_the_diagram_has_the_focus(lesson: Page) -> N
     expect(lesson.locator(".step-count")).to_have_text("3 / 4")
     lesson.keyboard.press("Home")
     expect(lesson.locator(".step-count")).to_have_text("0 / 4")
-    lesson.locator(".choice input[value='3']").focus()
+    lesson.locator(".diagram .choice input[value='3']").focus()
     lesson.keyboard.press("ArrowLeft")
     expect(lesson.locator(".step-count")).to_have_text("0 / 4")
-    assert lesson.locator(".choice input[value='2']").is_checked(), "the keys belong to the radios here"
+    assert lesson.locator(".diagram .choice input[value='2']").is_checked(), "the keys belong to the radios here"
 
 
 def test_play_runs_to_the_end_and_pause_holds_it(lesson: Page) -> None:
     lesson.clock.install()
     lesson.reload()
     lesson.wait_for_selector("html[data-lesson-ready]")
-    play = lesson.locator("[data-act=play]")
+    play = lesson.locator(".diagram [data-act=play]")
     play.click()
     lesson.clock.run_for(2300)
     expect(lesson.locator(".step-count")).to_have_text("2 / 4")
@@ -136,7 +136,7 @@ def test_play_runs_to_the_end_and_pause_holds_it(lesson: Page) -> None:
 
 def test_reset_takes_back_every_choice_of_the_diagram(lesson: Page) -> None:
     lesson.locator("[data-flip='0']").click()
-    lesson.locator(".choice input[value='2']").check()
+    lesson.locator(".diagram .choice input[value='2']").check()
     lesson.locator(".diagram [data-act=reset]").click()
     expect(lesson.locator(".step-count")).to_have_text("1 / 4")
     assert words(lesson, "draft") == ["jumps", "over", "a"]
@@ -155,7 +155,7 @@ def test_reduced_motion_has_no_animation(pages: Pages, site_url: str) -> None:
     page = pages.new(reduced_motion="reduce")
     page.goto(site_url + "index.html")
     page.wait_for_selector("html[data-lesson-ready]")
-    page.locator("[data-act=next]").click()
+    page.locator(".diagram [data-act=next]").click()
     moving = page.evaluate("document.getAnimations().filter((a) => document.querySelector('.diagram').contains(a.effect.target)).length")
     assert moving == 0
 

@@ -78,7 +78,6 @@ def _flat(law: Law) -> list[float]:
     return list(chain.from_iterable(law))
 
 
-
 def fastest_first(traces: Sequence[Trace]) -> list[Trace]:
     """The slowest are as easy to find, from the other end."""
     return sorted(traces, key=lambda trace: (-trace.factor, trace.id))

@@ -67,7 +67,7 @@ def _quoted(problem: str, start: yaml.Mark, here: yaml.Mark) -> tuple[yaml.Mark,
 
 # --- values ------------------------------------------------------------------------------
 
-MANY = 20
+MANY = 30
 """Names that a message lists at most."""
 
 
