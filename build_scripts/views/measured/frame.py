@@ -202,8 +202,8 @@ def rate(value: float) -> str:
 
 
 def unbroken(words: str) -> str:
-    """No line ends within "k = 4"."""
-    return words.replace(" = ", "\u00a0=\u00a0")
+    """No line ends within "k = 4" or "10.3 %"."""
+    return words.replace(" = ", "\u00a0=\u00a0").replace(" %", "\u00a0%")
 
 
 def distinct(items: Sequence[str]) -> list[str]:
