@@ -48,37 +48,48 @@ def mode(block: MeasuredPeers, row: PeerRow, words: MeasuredWords) -> str:
 
 
 def captions(block: MeasuredPeers, record: PeersRecord, words: MeasuredWords) -> list[str]:
-    said = []
-    for kind in frame.distinct([row.kind for row in record.rows]):
-        row = max((row for row in record.rows if row.kind == kind), key=lambda row: row.tokens_per_s.median)
-        said.append(
-            block.fastest.format(
-                kind=frame.kind_name(kind, words), engine=row.engine, mode=mode(block, row, words),
-                rate=frame.rate(row.tokens_per_s.median),
-            )
-        )  # fmt: skip
-        for pair in beside_others(record.rows, words.own_engine):
-            if pair.ours.kind == kind:
-                said.append(
-                    block.beside.format(
-                        kind=frame.kind_name(kind, words), ours=mode(block, pair.ours, words),
-                        theirs=f"{pair.theirs.engine}, {mode(block, pair.theirs, words)}", factor=frame.times(pair.factor),
-                    )
-                )  # fmt: skip
-    compared = [row for row in record.rows if row.same_tokens is not None]
-    said.append(block.caption.format(same=sum(row.same_tokens is True for row in compared), compared=len(compared)))
-    for row, factor in other_arithmetic(record.rows, words.own_engine):
-        said.append(
-            block.other_arithmetic.format(
-                engine=row.engine, note=row.note or row.version, kind=frame.kind_name(row.kind, words), factor=frame.times(factor)
-            )
+    """A paragraph for each kind of text, and one on whether the engines say the same."""
+    kinds = frame.distinct([row.kind for row in record.rows])
+    return [*(caption_of_kind(block, record, kind, words) for kind in kinds), sameness(block, record)]
+
+
+def caption_of_kind(block: MeasuredPeers, record: PeersRecord, kind: str, words: MeasuredWords) -> str:
+    """Who is fastest, ours over others' of the same sort, and what another arithmetic reaches."""
+    name = frame.kind_name(kind, words)
+    row = max((row for row in record.rows if row.kind == kind), key=lambda row: row.tokens_per_s.median)
+    said = [
+        block.fastest.format(
+            kind=name, engine=row.engine, mode=mode(block, row, words), rate=frame.rate(row.tokens_per_s.median)
         )
+    ]
+    for pair in beside_others(record.rows, words.own_engine):
+        if pair.ours.kind == kind:
+            theirs = f"{pair.theirs.engine}, {mode(block, pair.theirs, words)}"
+            said.append(
+                block.beside.format(
+                    kind=name, ours=mode(block, pair.ours, words), theirs=theirs, factor=frame.times(pair.factor)
+                )
+            )
+    for row, factor in other_arithmetic(record.rows, words.own_engine):
+        if row.kind == kind:
+            said.append(
+                block.other_arithmetic.format(
+                    engine=row.engine, note=row.note or row.version, kind=name, factor=frame.times(factor)
+                )
+            )
+    return " ".join(said)
+
+
+def sameness(block: MeasuredPeers, record: PeersRecord) -> str:
+    compared = [row for row in record.rows if row.same_tokens is not None]
+    said = [block.caption.format(same=sum(row.same_tokens is True for row in compared), compared=len(compared))]
     if record.logits is not None:
         template = block.logits if record.logits.same_argmax else block.logits_differ
         said.append(
             template.format(
-                prompts=record.logits.prompts, positions=record.logits.positions,
+                prompts=record.logits.prompts,
+                positions=record.logits.positions,
                 difference=f"{record.logits.largest_difference:.1e}".replace("e-0", "e-"),
             )
-        )  # fmt: skip
-    return [" ".join(said)]
+        )
+    return " ".join(said)
