@@ -112,8 +112,9 @@ def opened(
             <script>function start() {{
               const labels = {json.dumps(LABELS)}, data = {json.dumps(data)};
               window.curves = Lesson.curves.mount(document, data, {{labels}});
-              Lesson.views["published-benchmark"](document.querySelector("[data-chart=bars]").parentElement,
-                {{figure: {json.dumps(charts["bars"])}}}, {{labels}});
+              const bars = document.querySelector("[data-chart=bars]");
+              Lesson.views.figures({{querySelectorAll: () => [bars]}},
+                {{figures: {{bars: {json.dumps(charts["bars"])}}}}}, {{labels}});
               window.inputs = data.inputs;
             }}</script>""",
             encoding="utf-8",
