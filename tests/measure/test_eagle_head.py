@@ -352,6 +352,12 @@ def test_it_learns(tiny_corpus: Path, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "head.json").read_text()) == json.loads(json.dumps(record))
 
 
+def test_training_leaves_the_smallest_numbers_to_others(tiny_corpus: Path, tmp_path: Path) -> None:
+    """It rounds them to nothing, for speed, by a switch of the processor that Python obeys too."""
+    train(tiny_corpus, tmp_path / "head.npz")
+    assert float("1e-310") * float(torch.ones(())) > 0
+
+
 def test_conversations_that_begin_as_one_held_out_are_not_trained_on() -> None:
     """The target's likeliest openings come again and again; learnt by heart they would count as
     foreseen."""

@@ -17,7 +17,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -391,16 +392,14 @@ def train_head(
     least = settings.held_out_rows + settings.rows_per_step
     if not least <= used <= len(text.tokens):
         raise ValueError(f"{corpus} has {len(text.tokens)} rows; of {used}, at least {least} are needed")
-    # Tiny numbers, of which softmax makes many, are slow on some CPUs.
-    torch.set_flush_denormal(True)
     folder = scratch or default_scratch(text)
-    data = Data.prepare(target, text, used, settings, seed, folder, progress)
-
     identity = json.dumps([text.sha256, fingerprint(target), used, minutes, seed, asdict(settings)])
     checkpoint = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.checkpoint"
-    run = load_run(checkpoint, identity) or Run(new_parameters(target, seed))
-    run.sittings += 1
-    fit(data, run, 60 * minutes, seed, settings, lambda run: save_run(run, checkpoint, identity), progress, clock)
+    with no_denormals():
+        data = Data.prepare(target, text, used, settings, seed, folder, progress)
+        run = load_run(checkpoint, identity) or Run(new_parameters(target, seed))
+        run.sittings += 1
+        fit(data, run, 60 * minutes, seed, settings, lambda run: save_run(run, checkpoint, identity), progress, clock)
 
     weights_sha256 = write_head(out, run.parameters, data.frozen.tokens, data.frozen.embedding_scale)
     record = {
@@ -413,6 +412,17 @@ def train_head(
     if scratch is None:
         shutil.rmtree(folder)
     return record
+
+
+@contextmanager
+def no_denormals() -> Iterator[None]:
+    """Tiny numbers, of which softmax makes many, are slow on some CPUs. The setting is the whole
+    thread's, Python's own arithmetic included, so it ends with the training."""
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def training_record(
