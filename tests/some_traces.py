@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from build_scripts.records.trace import Trace
+from build_scripts.bench.project import build_site, copy_project
+from build_scripts.records.schema import TracesRecord
+from build_scripts.records.store import write_record
+from build_scripts.records.trace import Trace, write_trace
 
 ABOUT: dict[str, Any] = {
     "quick": False,
@@ -132,3 +138,16 @@ def a_record(traces: Sequence[Trace]) -> dict[str, Any]:
         "seconds": 1.0,
         "traces": [entry(trace) for trace in traces],
     }
+
+
+def site_with(traces: Sequence[Trace], folder: Path) -> Path:
+    """The built site of this project as it is once these runs, and nothing else, are recorded."""
+    project = copy_project(folder / "project")
+    measurements = project / "docs" / "measurements"
+    shutil.rmtree(measurements, ignore_errors=True)  # what is really measured stays out of the tests
+    for trace in traces:
+        write_trace(trace, measurements / "traces")
+    write_record(TracesRecord.model_validate_json(json.dumps(a_record(traces))), measurements)
+    result = build_site(project, folder / "site")
+    assert result.status == 0, result.output
+    return folder / "site"

@@ -13,13 +13,11 @@ from typing import Any
 import pytest
 from conftest import Pages
 from playwright.sync_api import Page, Route, expect
-from some_traces import a_record, a_trace
+from some_traces import a_trace, site_with
 
 from build_scripts.bench.project import build_site, copy_project
 from build_scripts.bench.serving import served
-from build_scripts.records.schema import TracesRecord
-from build_scripts.records.store import write_record
-from build_scripts.records.trace import Trace, write_trace
+from build_scripts.records.trace import Trace
 from build_scripts.render.numbers import fixed
 from build_scripts.views.race import short
 
@@ -44,19 +42,7 @@ RUNS = [LOSS, WIN, TIE, DRAWN]
 
 @pytest.fixture(scope="session")
 def race_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site as it is once runs are recorded."""
-    folder = tmp_path_factory.mktemp("race")
-    project = copy_project(folder / "project")
-    measurements = project / "docs" / "measurements"
-    for old in measurements.glob("traces*"):  # what is really measured stays out of these tests
-        for path in [*old.glob("*"), old] if old.is_dir() else [old]:
-            path.rmdir() if path.is_dir() else path.unlink()
-    for trace in RUNS:
-        write_trace(trace, measurements / "traces")
-    write_record(TracesRecord.model_validate_json(json.dumps(a_record(RUNS))), measurements)
-    result = build_site(project, folder / "site")
-    assert result.status == 0, result.output
-    return folder / "site"
+    return site_with(RUNS, tmp_path_factory.mktemp("race"))
 
 
 @pytest.fixture(scope="session")

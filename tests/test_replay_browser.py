@@ -15,14 +15,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import Pages
 from playwright.sync_api import Page, Route, expect
-from some_traces import a_record, a_trace
+from some_traces import a_trace, site_with
 
 from build_scripts.bench.project import build_site, copy_project
 from build_scripts.bench.serving import served
 from build_scripts.model.speculation import expected_tokens
-from build_scripts.records.schema import TracesRecord
-from build_scripts.records.store import write_record
-from build_scripts.records.trace import Trace, write_trace
+from build_scripts.records.trace import Trace
 from build_scripts.render.numbers import fixed
 
 GREEDY, DRAWN = (Trace.model_validate_json(json.dumps(a_trace(temperature))) for temperature in (0.0, 1.0))
@@ -32,17 +30,7 @@ ENDS = [37.0, 66.0, 101.0]
 
 @pytest.fixture(scope="module")
 def replay_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site as it is once these two runs are recorded."""
-    folder = tmp_path_factory.mktemp("replay")
-    project = copy_project(folder / "project")
-    measurements = project / "docs" / "measurements"
-    shutil.rmtree(measurements, ignore_errors=True)  # what is really measured stays out of these tests
-    for trace in (GREEDY, DRAWN):
-        write_trace(trace, measurements / "traces")
-    write_record(TracesRecord.model_validate_json(json.dumps(a_record([GREEDY, DRAWN]))), measurements)
-    result = build_site(project, folder / "site")
-    assert result.status == 0, result.output
-    return folder / "site"
+    return site_with([GREEDY, DRAWN], tmp_path_factory.mktemp("replay"))
 
 
 @pytest.fixture(scope="module")

@@ -224,8 +224,9 @@ class SpeculativeRun(Strict):
 
 class Trace(Strict):
     """commit: of the code that ran; clean: whether the files were those of the commit; drafter_sha256:
-    of the weights that the drafter read, None where it reads none; prompt_tokens: of the whole prompt, chat template included; same_tokens: whether speculation gave the tokens of
-    plain decoding, which it must when greedy; None when drawn at random."""
+    of the weights that the drafter read, None where it reads none; prompt_tokens: of the whole
+    prompt, chat template included; same_tokens: whether speculation gave the tokens of plain
+    decoding, which it must when greedy; None when drawn at random."""
 
     schema_version: Literal[1]
     id: TraceId

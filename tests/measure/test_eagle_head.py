@@ -36,7 +36,7 @@ from build_scripts.measure.head.corpus import (  # noqa: E402
     write_corpus,
 )
 from build_scripts.measure.head.features import reading  # noqa: E402
-from build_scripts.measure.head.files import sha256  # noqa: E402
+from build_scripts.measure.files import sha256  # noqa: E402
 from build_scripts.measure.head.model import GAINS, MATRICES, Frozen, Head  # noqa: E402
 from build_scripts.measure.head.quantised import (  # noqa: E402
     SHIPPED,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +11,7 @@ import torch
 
 from build_scripts.measure import drafters
 from build_scripts.measure.drafting import Drafter
+from build_scripts.measure.files import sha256
 from build_scripts.measure.smollm2 import Chat
 from build_scripts.measure.target import Target
 
@@ -88,17 +88,12 @@ def load_smollm2_subject(device: str) -> Subject:
         ends=frozenset({chat.end}),
         texts=[Text(p.id, p.kind, p.part, p.text, tuple(chat.prompt(p.text))) for p in prompts],
         prompts_sha256=prompts_sha256(prompts),
-        weights_sha256=file_sha256(find_weights()),
+        weights_sha256=sha256(find_weights()),
         drafter_sha256={
-            name: file_sha256(path) for name, path in _weights_of_drafters().items() if path.is_file()
+            name: sha256(path) for name, path in _weights_of_drafters().items() if path.is_file()
         },
         makers=_makers(target),
     )
-
-
-def file_sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _makers(target: Target) -> dict[str, Callable[[], Drafter]]:

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from build_scripts.measure.head.chance import dice
 from build_scripts.measure.head.features import Progress, fingerprint
-from build_scripts.measure.head.files import sha256, write_json, write_whole
+from build_scripts.measure.files import sha256, write_json, write_whole
 from build_scripts.measure.kernels import choose
 from build_scripts.measure.sampling import GREEDY, Sampling, draw, probabilities
 from build_scripts.measure.target import Target

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from build_scripts.measure.head.files import write_json
+from build_scripts.measure.files import write_json
 from build_scripts.measure.target import Target, rms_norm, rotate, rotary_table
 
 BATCH = 8

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from build_scripts.measure.head.files import sha256, write_whole
+from build_scripts.measure.files import sha256, write_whole
 from build_scripts.measure.head.model import GAINS, MATRICES
 
 SHIPPED = Path(__file__).parents[1] / "weights" / "eagle-head.npz"

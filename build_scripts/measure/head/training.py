@@ -31,9 +31,10 @@ from torch import Tensor
 from build_scripts.measure.head.corpus import ASSISTANT, USER, Corpus, read_corpus
 from build_scripts.measure.head.features import Progress, cached_features, fingerprint
 from build_scripts.measure.head.chance import dice
-from build_scripts.measure.head.files import write_json, write_whole
+from build_scripts.measure.files import write_json, write_whole
 from build_scripts.measure.head.model import MATRICES, Frozen, Head, frequent_tokens, new_parameters
 from build_scripts.measure.head.quantised import quantise, write_head
+from build_scripts.measure.machine import processor
 from build_scripts.measure.target import Target
 
 
@@ -480,13 +481,3 @@ def provenance(target: Target, command: str | None) -> dict[str, Any]:
         "dtype": str(target.dtype).removeprefix("torch."),
         "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__},
     }
-
-
-def processor() -> str:
-    """The CPU's name, as the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
