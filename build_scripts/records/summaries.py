@@ -166,8 +166,8 @@ def read_share(record: CurveRecord, line: PassLine) -> LimitShare | None:
 
 
 def arithmetic_share(record: CurveRecord, line: PassLine) -> LimitShare | None:
-    """Of all passes the highest rate of arithmetic, in GFLOP/s, over that of torch's own product of
-    two large matrices, which a better kernel may surpass.
+    """Of all passes the highest rate of arithmetic, in GFLOP/s, over the best that the device was
+    seen to do.
 
     A token takes two operations a weight: 2 · weights · m · B over T(m, B).
     """

@@ -104,6 +104,15 @@ def test_a_product_that_does_not_fit_is_refused() -> None:
 # --- integers ----------------------------------------------------------------------------------
 
 
+@needs_kernels
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_loop_that_multiplies_and_adds_does_all_of_it(threads: int) -> None:
+    """x ← x/2 + 1 nears 2 in each of 24 chains of 16 lanes, from wherever each thread begins."""
+    chains = 24 * 16
+    assert compiling.library().operate(2 * chains * 64 * threads, threads) == pytest.approx(2 * chains * threads)
+    assert compiling.library().operate(0, threads) > 3 * chains * threads, "no step was done: far from 2"
+
+
 def test_rounding_is_within_half_a_step() -> None:
     """A step is 1/127 of the largest of 64 entries; the largest itself is kept."""
     _, w = matrices(1, 130, 7)

@@ -69,8 +69,35 @@ def test_without_the_compiled_loop_torch_reads(monkeypatch: pytest.MonkeyPatch) 
     assert machine.read_bandwidth("cpu") > 0
 
 
-def test_a_product_has_two_operations_for_each_addition(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("product, loop", [(0.5, 4e9), (1.0, 1.0)])
+def test_the_peak_is_the_faster_of_the_product_and_the_loop(
+    monkeypatch: pytest.MonkeyPatch, product: float, loop: float
+) -> None:
+    """A product has two operations for each addition; either may be the faster one."""
+
+    class Library:
+        def operate(self, operations: int, threads: int) -> None:
+            done.append((operations, threads))
+
+    done: list[tuple[int, int]] = []
+    seconds = iter([product, loop])
+    monkeypatch.setattr(machine, "library", Library)
+
+    def fastest(way: Callable[[], object], device: torch.device) -> float:
+        way()
+        return next(seconds)
+
+    monkeypatch.setattr(machine, "_fastest", fastest)
+    rates = [2 * 64**3 / product, machine.OPERATIONS / loop]
+    assert machine.peak_flops("cpu", torch.float32) == max(rates)
+    assert done == [(machine.OPERATIONS, torch.get_num_threads())], "by all threads"
+
+
+def test_the_loop_is_of_single_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In another precision torch's product is all there is, as where nothing can be compiled."""
     monkeypatch.setattr(machine, "_fastest", lambda way, device: 0.5)
+    assert machine.peak_flops("cpu", torch.bfloat16) == 2 * 64**3 / 0.5
+    monkeypatch.setattr(machine, "library", unavailable)
     assert machine.peak_flops("cpu", torch.float32) == 2 * 64**3 / 0.5
 
 

@@ -56,6 +56,7 @@ def library() -> ctypes.CDLL:
         function = getattr(loaded, f"{name}_{kind}")
         function.argtypes, function.restype = signatures[name], None
     loaded.read_memory.argtypes, loaded.read_memory.restype = (c_void_p, c_int64, c_int), c_float
+    loaded.operate.argtypes, loaded.operate.restype = (c_int64, c_int), c_float
     return loaded
 
 

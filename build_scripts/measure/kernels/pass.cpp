@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "arithmetic.hpp"
 #include "int8.hpp"
 #include "reading.hpp"
 
@@ -284,6 +285,14 @@ float read_memory(const void* memory, int64_t bytes, int threads) {
     seen += _mm512_reduce_add_ps(
         read_stretch(static_cast<const char*>(memory) + 64 * lines.from, 64 * (lines.to - lines.from)));
   }
+  return seen;
+}
+
+// Multiplies and adds: `operations` of them, less what does not make a whole step, by all threads.
+float operate(int64_t operations, int threads) {
+  float seen = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : seen)
+  seen += multiply_add(operations / (OPERATIONS * threads), static_cast<float>(omp_get_thread_num()));
   return seen;
 }
 
