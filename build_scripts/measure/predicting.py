@@ -128,11 +128,11 @@ class Costs:
 
 
 def costs_of(curve: CurveRecord) -> Costs:
-    """The costs of the model that was decoded with: the trained one, with the record's kernel."""
-    trained = {model.id for model in curve.models if model.trained}
+    """The costs of the model that was decoded with: the record's first, with the record's kernel."""
+    decoded = curve.models[0].id
     passes: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for cost in curve.passes:
-        if cost.model in trained and (cost.kernel, cost.dtype) == (curve.kernel, curve.dtype):
+        if cost.model == decoded and (cost.kernel, cost.dtype) == (curve.kernel, curve.dtype):
             passes.setdefault((cost.batch, cost.m), []).append((float(cost.context), cost.ms.median))
     return Costs(
         passes={key: sorted(points) for key, points in passes.items()},

@@ -218,7 +218,8 @@ class DraftCost(Strict):
 
 class CurveRecord(Record):
     """read_gbps: the best rate at which this machine was seen reading memory, in this run;
-    peak_gflops: the same for arithmetic in the record's dtype."""
+    peak_gflops: the same for arithmetic in the record's dtype; models: first the one that is decoded
+    with."""
 
     experiment: Literal["curve"]
     read_gbps: Statistic
@@ -239,6 +240,14 @@ class CurveRecord(Record):
 # --- 2. what is accepted -----------------------------------------------------------------------
 
 
+class Replayable(Record):
+    """replayed: whether which drafts were accepted was not measured in this run but replayed, round by
+    round, from the recorded runs of another, as the model's weights were not at hand. Times are
+    measured in either case."""
+
+    replayed: bool = False
+
+
 class PromptCounts(Strict):
     prompt: Name
     counts: RoundCounts
@@ -254,10 +263,8 @@ class AcceptanceCell(Strict):
     prompts: list[PromptCounts] = Field(min_length=1)
 
 
-class AcceptanceRecord(Record):
+class AcceptanceRecord(Replayable):
     experiment: Literal["acceptance"]
-    replayed: bool
-    """True where acceptance was not measured on this device but replayed from another record."""
     cells: list[AcceptanceCell] = Field(min_length=1)
 
 
@@ -324,7 +331,7 @@ class SpeedupCell(Strict):
         return self
 
 
-class SpeedupRecord(Record):
+class SpeedupRecord(Replayable):
     """predictions_sha256: of the predictions, written down before the first of the runs that they
     predict; curve_sha256, acceptance_sha256: of the records that they were made from."""
 
@@ -364,7 +371,7 @@ class BatchCell(Strict):
     predicted_speedup: Positive | None
 
 
-class BatchRecord(Record):
+class BatchRecord(Replayable):
     experiment: Literal["batch"]
     curve_sha256: Hash
     acceptance_sha256: Hash

@@ -85,12 +85,12 @@ def pass_lines(record: CurveRecord) -> list[PassLine]:
 
 
 def own_line(record: CurveRecord) -> PassLine | None:
-    """The trained model with the record's own kernel and dtype: that of the other experiments."""
-    trained = {model.id for model in record.models if model.trained}
+    """The first model with the record's own kernel and dtype: that of the other experiments."""
+    decoded = record.models[0].id
     lines = pass_lines(record)
     return min(
         lines,
-        key=lambda line: (line.model not in trained, line.kernel != record.kernel, line.dtype != record.dtype, lines.index(line)),
+        key=lambda line: (line.model != decoded, line.kernel != record.kernel, line.dtype != record.dtype, lines.index(line)),
         default=None,
     )
 

@@ -135,6 +135,16 @@ def test_two_runs_at_once_are_refused_whatever_they_measure(
     assert cli.main(["measure", "acceptance"]) == 0
 
 
+def test_only_what_looks_at_no_token_can_do_without_the_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("lossless", "traces", "peers", "head"):
+        assert f"measure {name} needs the model's own weights" in refused(capsys, name, "--replayed")
+
+
+def test_without_recorded_runs_nothing_can_be_replayed(capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(capsys, "acceptance", "--replayed", "--device", "cpu")
+    assert said == "docs/measurements/traces has no greedy run to replay: measure traces records some"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

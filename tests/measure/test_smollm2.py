@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import metadata
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ torch = pytest.importorskip("torch", reason="measuring needs torch: install the 
 
 from build_scripts.measure import drafters, smollm2  # noqa: E402
 from build_scripts.measure.decoding import decode_plain, decode_speculative  # noqa: E402
+from build_scripts.measure.experiments.replayed import SHAPES  # noqa: E402
 from build_scripts.measure.smollm2 import Chat, NotInstalled, find_weights, unpermute  # noqa: E402
 from build_scripts.measure.stopping import Limits  # noqa: E402
 from build_scripts.measure.target import Target, matrix_bytes  # noqa: E402
@@ -40,6 +42,8 @@ def test_the_model_is_the_one_that_we_say(target: Target) -> None:
     shapes = target.shapes
     assert (shapes.layers, shapes.width, shapes.ffn_width) == (30, 576, 1536)
     assert (shapes.heads, shapes.kv_heads, shapes.vocabulary, shapes.tied) == (9, 3, 49_152, True)
+    # The file has the epsilon in single precision.
+    assert replace(shapes, norm_epsilon=SHAPES.norm_epsilon) == SHAPES, "where the weights are not at hand, random ones of these shapes are"
     # 134.5 million weights of 4 bytes, the head's being those of the embedding.
     assert matrix_bytes(target.weights) == pytest.approx(538e6, rel=0.001)
 

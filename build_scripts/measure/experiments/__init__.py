@@ -8,6 +8,8 @@ returns the record and its headline. A new experiment is a new module and one li
     progress    what is running, how much is done, and how long it will take
     running     the three of them together: tasks, done one by one
     subject     what is measured: a target, its kernel, the prompts, the drafters
+    recorded    what recorded runs say of which drafts were accepted
+    replayed    a subject without its weights, whose drafts stand as in recorded runs
     context     what every experiment is given, and what every record says of its run
 """
 
@@ -29,6 +31,9 @@ EXPERIMENTS = {
 
 ALL = tuple(name for name in EXPERIMENTS if name != "peers")
 """What `all` runs, in this order; peers needs packages of its own."""
+
+REPLAYED = ("curve", "acceptance", "speedup", "batch")
+"""What `all` runs where recorded runs stand in for the weights: the others look at tokens."""
 
 
 def module(name: str) -> ModuleType:

@@ -20,6 +20,7 @@ from build_scripts.measure.counts import Counts
 from build_scripts.measure.decoding import decode_speculative
 from build_scripts.measure.experiments.context import Context, Outcome
 from build_scripts.measure.experiments.journal import Json
+from build_scripts.measure.experiments.recorded import Recorded
 from build_scripts.measure.experiments.running import Task
 from build_scripts.measure.experiments.subject import Text
 from build_scripts.measure.predicting import pooled
@@ -27,7 +28,7 @@ from build_scripts.measure.prompts import KINDS
 from build_scripts.measure.replaying import Known, read, replay, write
 from build_scripts.measure.sampling import Sampling
 from build_scripts.measure.stopping import Limits
-from build_scripts.records.schema import AcceptanceCell, AcceptanceRecord, PromptCounts
+from build_scripts.records.schema import AcceptanceCell, AcceptanceRecord, PromptCounts, hash_of
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ def settings(quick: bool) -> Settings:
 
 
 def run(context: Context) -> Outcome:
+    if context.subject.recorded is not None:
+        return replayed(context, context.subject.recorded)
     chosen: Settings = context.settings.get("acceptance") or settings(context.quick)
     runner = context.begin("acceptance", chosen)
     texts = {kind: context.subject.prompts(kind, "acceptance")[: chosen.prompts] for kind in chosen.kinds}
@@ -76,11 +79,18 @@ def run(context: Context) -> Outcome:
     samples = runner.complete(tasks, timed=False)
     record = AcceptanceRecord(
         experiment="acceptance",
-        replayed=False,
         cells=[AcceptanceCell.model_validate(samples[task.key]) for task in tasks],
         **context.about(runner),
     )
     return context.finish(runner, record, headline(record))
+
+
+def replayed(context: Context, recorded: Recorded) -> Outcome:
+    """What was accepted elsewhere: nothing is decoded here."""
+    cells = recorded.cells(list(context.subject.makers))
+    runner = context.begin("acceptance", settings(context.quick), {"replayed": hash_of(cells)})
+    record = AcceptanceRecord(experiment="acceptance", replayed=True, cells=cells, **context.about(runner))
+    return context.finish(runner, record, f"replayed from {len(cells)} recorded runs: {headline(record)}")
 
 
 def answers_task(context: Context, chosen: Settings, kind: str, texts: Sequence[Text]) -> Task:

@@ -93,6 +93,7 @@ def run(context: Context) -> Outcome:
     costs = costs_of(curve)
     record = BatchRecord(
         experiment="batch",
+        replayed=subject.recorded is not None,
         cells=[
             cell(samples, kind, drafter, k, batch, predicted(costs, acceptance, chosen, texts[kind], kind, drafter, k, batch))
             for kind, pairs in chosen.pairs

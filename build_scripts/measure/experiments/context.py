@@ -89,7 +89,9 @@ class Context:
         elif journal.samples:
             progress.note(f"goes on after {len(journal.samples)} samples")
         spare = max(0, (os.cpu_count() or 1) - self.threads)
-        return Runner(journal, progress, spare, self.allow_load, self.reader)
+        # On a GPU the first pass of each size captures a graph.
+        rehearse = self.device.kind == "cuda"
+        return Runner(journal, progress, spare, self.allow_load, rehearse, self.reader)
 
     def finish(self, runner: Runner, record: Record, headline: str, holds: bool = True) -> Outcome:
         """Write the record; only then is the journal not needed any more."""

@@ -39,13 +39,15 @@ class Task:
 class Runner:
     """Does tasks that the journal does not hold.
 
-    spare_cores: see `load.disturbing`; allow_load: keep disturbed samples, and note that.
+    spare_cores: see `load.disturbing`; allow_load: keep disturbed samples, and note that; rehearse:
+    whether what is timed is done once before, as its first passes would pay for setting things up.
     """
 
     journal: Journal
     progress: Progress
     spare_cores: int = 0
     allow_load: bool = False
+    rehearse: bool = False
     reader: load.Reader = load.read
     sleep: Callable[[float], None] = time.sleep
     _done: float = field(default=0.0, init=False)
@@ -67,6 +69,8 @@ class Runner:
 
     def _do(self, task: Task, timed: bool, done: float) -> None:
         waited, wait = 0.0, FIRST_WAIT
+        if self.rehearse and timed:
+            task.run()
         while True:
             before, began = self.reader(), time.perf_counter()
             sample = task.run()

@@ -94,18 +94,20 @@ def run(context: Context) -> Outcome:
         for kind in chosen.kinds
         for text in subject.prompts(kind, "speedup")[place : place + 1]
         for drafter in chosen.drafters
+        if subject.ks(drafter, kind, chosen.drafters[drafter])
     ]
     warm_up(context, chosen)
     samples = runner.complete(tasks, timed=True)
 
     record = SpeedupRecord(
         experiment="speedup",
+        replayed=subject.recorded is not None,
         predictions=predictions,
         cells=[
             cell(subject, samples, drafter, kind, k)
             for drafter, ks in chosen.drafters.items()
             for kind in chosen.kinds
-            for k in ks
+            for k in subject.ks(drafter, kind, ks)
         ],
         **basis,
         **context.about(runner),
@@ -145,7 +147,7 @@ def predict(
         for kind in chosen.kinds:
             texts = subject.prompts(kind, "speedup")[: chosen.prompts]
             middle = halfway(texts, chosen.tokens)
-            for k in ks:
+            for k in subject.ks(drafter, kind, ks):
                 counts = greedy_counts(acceptance, drafter, kind, k)
                 draft_ms = costs.draft_ms(drafter, 1, k)
                 found.append(
@@ -171,17 +173,17 @@ def halfway(texts: Sequence[Text], tokens: int) -> float:
 def warm_up(context: Context, chosen: Settings) -> None:
     """A few tokens with every drafter, which nobody counts: memory is set up, kernels are loaded."""
     subject = context.subject
-    text = subject.texts[0].tokens
-    decode_plain(subject.target, [text], Limits(4))
+    text = subject.texts[0]
+    decode_plain(subject.target, [text.tokens], Limits(4))
     for drafter, ks in chosen.drafters.items():
-        for k in ks:
-            decode_speculative(subject.target, subject.drafter(drafter), [text], k, Limits(3))
+        for k in subject.ks(drafter, text.kind, ks):
+            decode_speculative(subject.target, subject.drafter(drafter), [text.tokens], k, Limits(3))
 
 
 def prompt_task(context: Context, chosen: Settings, drafter: str, text: Text, number: int) -> Task:
     """One prompt with every k of a drafter, and a plain answer in the middle."""
     subject, limits = context.subject, Limits(chosen.tokens, context.subject.ends)
-    ks = chosen.drafters[drafter]
+    ks = subject.ks(drafter, text.kind, chosen.drafters[drafter])
     key = f"{drafter} {text.id} repeat={number}"
 
     def measure() -> Json:

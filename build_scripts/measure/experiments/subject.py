@@ -11,6 +11,7 @@ import torch
 
 from build_scripts.measure import drafters
 from build_scripts.measure.drafting import Drafter
+from build_scripts.measure.experiments.recorded import Recorded
 from build_scripts.measure.files import sha256
 from build_scripts.measure.smollm2 import Chat
 from build_scripts.measure.target import Target
@@ -32,21 +33,24 @@ class Text:
 
 @dataclass
 class Subject:
-    """plain: the same weights under torch's own kernel; chat: what tokens stand for; drafter_sha256: of
-    the files of weights that drafters read; makers: what creates each drafter."""
+    """plain: the same weights under torch's own kernel; chat: what tokens stand for, None for a target
+    that was never trained; prompts_sha256: None where none of the project's are read;
+    drafter_sha256: of the files of weights that drafters read; makers: what creates each drafter;
+    recorded: the runs that decide which drafts stand, None where the target does."""
 
     name: str
     trained: bool
     target: Target
     kernel: str
     plain: Target
-    chat: Chat
+    chat: Chat | None
     ends: frozenset[int]
     texts: Sequence[Text]
-    prompts_sha256: str
+    prompts_sha256: str | None
     weights_sha256: str
     drafter_sha256: Mapping[str, str]
     makers: Mapping[str, Callable[[], Drafter]]
+    recorded: Recorded | None = None
     _made: dict[str, Drafter] = field(default_factory=dict)
 
     @property
@@ -58,6 +62,11 @@ class Subject:
         if name not in self._made:
             self._made[name] = self.makers[name]()
         return self._made[name]
+
+    def ks(self, drafter: str, kind: str, wanted: Sequence[int]) -> tuple[int, ...]:
+        """Those of `wanted` that it can decode this kind of text with."""
+        recorded = wanted if self.recorded is None else self.recorded.ks(drafter, kind)
+        return tuple(k for k in wanted if k in recorded)
 
     def prompts(self, kind: str, part: str) -> list[Text]:
         return [text for text in self.texts if text.kind == kind and text.part == part]
@@ -89,14 +98,13 @@ def load_smollm2_subject(device: str) -> Subject:
         texts=[Text(p.id, p.kind, p.part, p.text, tuple(chat.prompt(p.text))) for p in prompts],
         prompts_sha256=prompts_sha256(prompts),
         weights_sha256=sha256(find_weights()),
-        drafter_sha256={
-            name: sha256(path) for name, path in _weights_of_drafters().items() if path.is_file()
-        },
-        makers=_makers(target),
+        drafter_sha256=drafter_hashes(),
+        makers=drafters_for(target),
     )
 
 
-def _makers(target: Target) -> dict[str, Callable[[], Drafter]]:
+def drafters_for(target: Target) -> dict[str, Callable[[], Drafter]]:
+    """What creates each drafter that can be measured, by name."""
     return {
         name: partial(module.for_target, target)
         for name, module in drafters.measurable().items()
@@ -107,6 +115,11 @@ def _makers(target: Target) -> dict[str, Callable[[], Drafter]]:
 def absent() -> list[str]:
     """The drafters that could be measured if there were weights for them."""
     return [name for name, path in _weights_of_drafters().items() if not path.is_file()]
+
+
+def drafter_hashes() -> dict[str, str]:
+    """Of the weights that drafters read, as far as they are there."""
+    return {name: sha256(path) for name, path in _weights_of_drafters().items() if path.is_file()}
 
 
 def _weights_of_drafters() -> dict[str, Path]:

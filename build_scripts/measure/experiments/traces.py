@@ -281,6 +281,7 @@ def _timed(sample: Any) -> Timed:
 
 def _token_text(subject: Subject, token: int) -> str | list[int] | Control:
     """As a trace's vocabulary has it: the bytes where they are only a part of a character."""
+    assert subject.chat is not None, "only a trained target is traced"
     part = subject.chat.token_bytes(token)
     if part is None:
         return Control(control=subject.chat.token_name(token))

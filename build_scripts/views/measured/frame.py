@@ -11,7 +11,7 @@ from typing import TypeVar
 from markupsafe import Markup
 
 from build_scripts.model.readings import Ratio
-from build_scripts.records.schema import Device, Record
+from build_scripts.records.schema import Device, Record, Replayable
 from build_scripts.render.figures import Figure
 from build_scripts.render.numbers import fixed
 from build_scripts.render.svg import chart_html
@@ -106,7 +106,7 @@ def render(
     for index, record in enumerate(records):
         shown = show(record, records, "" if index == 0 else f"-{index + 1}")
         charts |= {chart.name: chart.figure for chart in shown.charts}
-        entries.append({"shown": shown, "line": device_line(record, page), "replayed": getattr(record, "replayed", False)})
+        entries.append({"shown": shown, "line": device_line(record, page), "replayed": isinstance(record, Replayable) and record.replayed})
     html = page.template(
         "measured.html",
         block=block,
