@@ -47,8 +47,8 @@ def opened(page: Page, address: str) -> Page:
 
 @pytest.fixture
 def drawn(page: Page, replay_url: str) -> Page:
-    """The run at T = 1, its first round complete: it is what a reader meets first."""
-    return opened(page, replay_url + "#at=replay&round=1")
+    """The run at T = 1, its first round complete."""
+    return opened(page, replay_url + f"#at=replay&trace={DRAWN.id}")
 
 
 def press(page: Page, act: str) -> None:
@@ -243,7 +243,7 @@ def test_a_screen_reader_hears_a_round_as_one_sentence_and_nothing_while_many_pa
 
 
 def test_reduced_motion_moves_nothing_between_two_phases(pages: Pages, replay_url: str) -> None:
-    page = opened(pages.new(reduced_motion="reduce"), replay_url + "#at=replay&round=0&speed=0.0625")
+    page = opened(pages.new(reduced_motion="reduce"), replay_url + f"#at=replay&trace={DRAWN.id}&round=0&speed=0.0625")
     press(page, "play")
     seen = page.evaluate(
         """() => new Promise((done) => {
@@ -286,18 +286,44 @@ def test_the_address_restores_run_round_and_speed(drawn: Page, replay_url: str) 
     assert count(drawn) == "Round 2 of 3"
 
 
-def test_the_lesson_fetches_nothing_of_it_and_this_page_one_run(pages: Pages, replay_url: str) -> None:
+def fetched(pages: Pages) -> list[str]:
+    return [address.rsplit("/", 1)[1] for address in pages.requests if "/traces/" in address]
+
+
+def test_nothing_of_it_is_fetched_before_the_reader_asks(pages: Pages, replay_url: str) -> None:
     page = pages.new()
-    page.goto(replay_url.replace("measured.html", "index.html"), wait_until="networkidle")
-    assert not [address for address in pages.requests if "replay" in address or "/traces/" in address]
-    opened(page, replay_url + "#at=replay")
-    page.wait_for_load_state("networkidle")
-    assert [address.rsplit("/", 1)[1] for address in pages.requests if "/traces/" in address] == [f"{DRAWN.id}.js"]
+    for address in ("index.html", "measured.html", "measured.html#at=replay"):
+        page.goto(replay_url.replace("measured.html", address), wait_until="networkidle")
+        assert not [name for name in pages.requests if name.endswith(("replay.js", "replay_round.js"))]
+        assert not fetched(pages)
+    page.locator(".replay-result").scroll_into_view_if_needed()
+    expect(page.locator(".replay-result")).to_contain_text("T\u00a0=\u00a01")
+    assert not page.locator(".replay-table tbody").is_visible(), "the table is folded away where there is a script"
+    press(page, "open")
+    page.locator(".replay-run").wait_for()
+    assert fetched(pages) == [f"{DRAWN.id}.js"]
+    assert count(page) == "Round 1 of 3"
+    expect(page.locator(".replay [data-act=next]")).to_be_focused()
+    assert not page.locator(".replay-start").is_visible()
+
+
+@pytest.mark.parametrize("chosen", [GREEDY, DRAWN], ids=["another run", "the run that is marked"])
+def test_a_run_that_is_chosen_at_once_is_the_only_one_that_is_fetched(
+    pages: Pages, replay_url: str, chosen: Trace
+) -> None:
+    page = pages.new()
+    page.goto(replay_url)
+    page.locator(f"label:has([value='{chosen.id}'])").click()
+    page.locator(".replay-run").wait_for()
+    assert fetched(pages) == [f"{chosen.id}.js"]
+    expect(page.locator(f"[value='{chosen.id}']")).to_be_checked()
 
 
 def test_it_replays_from_disk(page: Page, replay_site: Path) -> None:
     """A page from file:// may fetch no JSON; a run is a script for that reason."""
-    opened(page, (replay_site / "measured.html").as_uri() + "#at=replay")
+    page.goto((replay_site / "measured.html").as_uri() + "#at=replay")
+    press(page, "open")
+    page.locator(".replay-run").wait_for()
     press(page, "next")
     assert count(page) == "Round 2 of 3"
 
@@ -321,7 +347,7 @@ def test_a_broken_run_gives_a_sentence_and_leaves_the_others(
 
     page.route(f"**/{DRAWN.id}.js", answer)
     page.goto(replay_url + "#at=replay")
-    page.locator("#replay").scroll_into_view_if_needed()
+    press(page, "open")
     expect(page.locator(".replay-result")).to_contain_text("could not be read")
     if body is None:
         pages.expect_error("ERR_FAILED")
@@ -329,6 +355,9 @@ def test_a_broken_run_gives_a_sentence_and_leaves_the_others(
     expect(page.locator(".replay-check")).to_contain_text("compared")
     press(page, "next")
     assert count(page) == "Round 2 of 3"
+    page.unroute_all()
+    page.locator(f"label:has([value='{DRAWN.id}'])").click()
+    expect(page.locator(".replay-check")).to_contain_text("drawn")
 
 
 def test_without_javascript_a_table_of_the_rounds_stands_in_its_place(pages: Pages, replay_url: str) -> None:
@@ -363,7 +392,7 @@ def test_without_recorded_runs_a_sentence_says_how_to_record_them(tmp_path: Path
 
 @pytest.mark.parametrize("width", [320, 390])
 def test_on_a_phone_nothing_is_cut_off(pages: Pages, replay_url: str, width: int) -> None:
-    page = opened(pages.new(width=width, height=800), replay_url + "#at=replay&round=3")
+    page = opened(pages.new(width=width, height=800), replay_url + f"#at=replay&trace={DRAWN.id}&round=3")
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
     for part in (".round-strip", ".positions", ".laws-lists", ".runs table"):
         box = page.locator(f".replay {part}").first.bounding_box()
@@ -372,6 +401,6 @@ def test_on_a_phone_nothing_is_cut_off(pages: Pages, replay_url: str, width: int
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_it(pages: Pages, replay_url: str, scheme: str) -> None:
-    page = opened(pages.new(color_scheme=scheme), replay_url + "#at=replay&round=3")
+    page = opened(pages.new(color_scheme=scheme), replay_url + f"#at=replay&trace={DRAWN.id}&round=3")
     found = Axe().run(page, context=".replay").response["violations"]
     assert not found, [(fault["id"], [node["html"][:120] for node in fault["nodes"]][:3]) for fault in found]

@@ -66,6 +66,7 @@ def replay_frames(site: Path) -> list[FrameTimes]:
         for slowdown in SLOWDOWNS:
             tab = browser.new_page(viewport={"width": 1280, "height": 900})
             tab.goto(f"{url}{PAGE}#at=replay")
+            tab.locator(".replay [data-act=open]").click()
             play = tab.locator(".replay [data-act=play]")
             play.wait_for()
             trace = tab.locator("[name=replay-run]:checked").input_value()

@@ -14,6 +14,8 @@ class ReplayLabels(Strict):
     drafter: PlainText
     """Heads the column of drafters."""
     runs: PlainText
+    open: PlainText
+    """Fetches the run that is chosen, and shows its first round."""
     wins: PlainText
     ties: PlainText
     loses: PlainText

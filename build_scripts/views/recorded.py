@@ -25,10 +25,10 @@ MARKS = {"wins": "▲", "ties": "=", "loses": "▼"}
 
 def parameters(traces: Sequence[Trace], default: str, name: str) -> list[dict[str, Any]]:
     """The page's parameters NAME_trace and NAME_speed, `trace` and `speed` in the address. default:
-    the id of the trace that is shown before anybody chooses."""
+    the id of the trace that is shown before anybody chooses; "" for none."""
     ids = [trace.id for trace in fastest_first(traces)]
     return [
-        {"name": f"{name}_trace", "key": "trace", "type": "choice", "options": ids, "default": default},
+        {"name": f"{name}_trace", "key": "trace", "type": "choice", "options": ids if default else ["", *ids], "default": default},
         {"name": f"{name}_speed", "key": "speed", "type": "choice", "options": list(SPEEDS), "default": SPEEDS[0]},
     ]
 

@@ -1,7 +1,8 @@
 """One recorded run, round by round, in the live diagram's elements.
 
 The HTML has the runs to choose from and, of the one that is shown first, its end and a table of
-its rounds, which stand without JavaScript. replay.js fetches a trace and fills the rest.
+its rounds, which stand without JavaScript. When the reader asks for a run, replay.js fetches its
+trace and fills the rest.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ from build_scripts.records.trace import Control, Trace
 from build_scripts.render.numbers import fixed
 from build_scripts.spec.measured import MeasuredWords
 from build_scripts.spec.replay import Replay
-from build_scripts.views import recorded
+from build_scripts.views import recorded, step_diagram
 from build_scripts.views.base import PageContext, Rendered
 from build_scripts.views.measured import frame
 from build_scripts.views.recorded import milliseconds
-from build_scripts.views.step_diagram import MARKS
 
 STYLESHEET = "assets/lesson/replay.css"
-SCRIPTS = (recorded.LOADER, "assets/lesson/views/replay_round.js", "assets/lesson/views/replay.js")
+SCRIPTS = (step_diagram.SCRIPT, recorded.LOADER, "assets/lesson/views/replay_round.js", "assets/lesson/views/replay.js")
 
 BLANKS = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥"})
 
@@ -56,7 +56,8 @@ def render(block: Replay, page: PageContext) -> Rendered:
     )
     data = block.model_dump(include={"result", "same", "differ", "drawn", "says", "whys", "yields", "labels"})
     data |= {
-        "marks": MARKS,
+        "default": default.id,
+        "marks": step_diagram.MARKS,
         "drafters": {trace.drafter: frame.drafter_name(trace.drafter, words) for trace in page.traces},
         "kinds": {trace.kind: frame.kind_name(trace.kind, words) for trace in page.traces},
         "lines": _device_lines(page),
@@ -64,9 +65,9 @@ def render(block: Replay, page: PageContext) -> Rendered:
         "failed": words.recorded.failed,
     }
     most = max(len(trace.speculative.rounds) for trace in page.traces)
-    own = recorded.parameters(page.traces, default.id, "replay")
+    own = recorded.parameters(page.traces, "", "replay")
     own.append({"name": "replay_round", "key": "round", "type": "integer", "default": 1, "min": 0, "max": most})
-    return Rendered(html, data, parameters=own, stylesheet=STYLESHEET, scripts=SCRIPTS)
+    return Rendered(html, data, parameters=own, stylesheet=STYLESHEET, scripts=SCRIPTS, wakes="used")
 
 
 def most_decided(traces: Sequence[Trace]) -> Trace:

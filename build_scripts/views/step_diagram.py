@@ -17,6 +17,8 @@ from build_scripts.views.base import PageContext, Rendered
 PASSES_ON_CLOCK = 5
 """How many passes of plain decoding the two lanes span."""
 
+SCRIPT = "assets/lesson/views/step_diagram.js"
+
 MARKS = {"accepted": "✓", "rejected": "✗", "unexamined": "·", "recovered": "●", "bonus": "●"}
 
 
@@ -60,7 +62,7 @@ def render(block: StepDiagram, page: PageContext) -> Rendered:
         {"name": "diagram_drafts", "key": "words", "type": "integer", "default": k, "min": 1, "max": k},
         {"name": "diagram_flips", "key": "flips", "type": "flags", "default": "", "max": k},
     ]
-    return Rendered(html, data, parameters=own)
+    return Rendered(html, data, parameters=own, scripts=[SCRIPT])
 
 
 class Times:

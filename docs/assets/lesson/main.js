@@ -100,6 +100,7 @@
 
     const at = state.fromHash(window.location.hash);
     document.documentElement.classList.add("ls-script");
+    for (const part of document.querySelectorAll(".open-without-script")) part.open = false;
     for (const root of document.querySelectorAll("[data-view]")) {
       const data = json(root.querySelector(":scope > script.view-data"));
       if (!data) continue;

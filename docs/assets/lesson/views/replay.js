@@ -73,6 +73,15 @@
 
     /* --- a run --- */
 
+    /* The run of that name, or of none: the address of a page on which nobody has chosen. */
+    const chosen = () => state.get().replay_trace || data.default;
+
+    /* Asking again for a run that could not be read tries again. */
+    function choose(id) {
+      if (id === state.get().replay_trace) open(id);
+      else state.set({ replay_trace: id, replay_round: 1 });
+    }
+
     /* Shown is what was asked for last, however long the others take to come. */
     async function open(id) {
       pause();
@@ -81,10 +90,10 @@
       write(status, data.loading);
       try {
         const fetched = await Lesson.traces.load(id);
-        if (id === state.get().replay_trace) show(fetched);
+        if (id === chosen()) show(fetched);
       } catch (error) {
         console.warn(error.message);
-        if (id !== state.get().replay_trace) return;
+        if (id !== chosen()) return;
         trace = null;
         hide(true);
         write(find(".replay-check"), "");
@@ -94,6 +103,10 @@
 
     function hide(hidden) {
       for (const part of [box, find(".replay-yields"), find(".replay-table")]) part.hidden = hidden;
+      const start = find(".replay-start");
+      const focused = start.contains(document.activeElement);
+      start.hidden = !hidden;
+      if (focused && !hidden) find('[data-act="next"]').focus({ preventScroll: true });
     }
 
     function show(fetched) {
@@ -316,7 +329,7 @@
     }
 
     function drawChoice() {
-      for (const radio of all('[name="replay-run"]')) radio.checked = radio.value === state.get().replay_trace;
+      for (const radio of all('[name="replay-run"]')) radio.checked = radio.value === chosen();
       for (const radio of all('[name="replay-speed"]')) radio.checked = radio.value === state.get().replay_speed;
     }
 
@@ -366,6 +379,7 @@
       goTo(by > 0 ? done + 1 : Math.min(done, view.n - 1));
     };
     const acts = {
+      open: () => choose(chosen()),
       back: () => step(-1),
       next: () => step(1),
       reject: () => {
@@ -377,8 +391,10 @@
     };
 
     root.addEventListener("click", (event) => {
+      /* A click chooses also the run that is marked already, which is no change. */
+      if (event.target.name === "replay-run") choose(event.target.value);
       const button = event.target.closest("button");
-      if (!button || !trace) return;
+      if (!button || !(trace || button.dataset.act === "open")) return;
       if (button.dataset.act) acts[button.dataset.act]();
       if (button.dataset.round) {
         pause();
@@ -392,7 +408,6 @@
     });
     root.addEventListener("change", (event) => {
       const { name, value } = event.target;
-      if (name === "replay-run") state.set({ replay_trace: value, replay_round: 1 });
       if (name === "replay-speed") state.set({ replay_speed: value });
     });
     scrub.addEventListener("input", () => {
@@ -419,15 +434,14 @@
     }
     state.subscribe((values, changed) => {
       if (changed.includes("replay_speed")) drawChoice();
-      if (changed.includes("replay_trace")) open(values.replay_trace);
+      if (changed.includes("replay_trace")) open(chosen());
       else if (changed.includes("replay_round") && trace && values.replay_round !== view.n) {
         pause();
         goTo(values.replay_round);
       }
     });
 
-    find(".replay-table").open = false;
-    open(state.get().replay_trace);
+    if (state.get().replay_trace) open(chosen());
   }
 
   Object.assign(Lesson.replay, { viewAt, nextRejection, lanes });
