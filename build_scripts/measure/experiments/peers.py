@@ -44,7 +44,7 @@ class Settings:
 
     kinds: tuple[str, ...] = ("chat", "quoting")
     prompts: int = 8
-    repeats: int = 1
+    repeats: int = 3
     tokens: int = 64
     logit_prompts: int = 8
 
