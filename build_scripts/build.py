@@ -19,6 +19,7 @@ from build_scripts.records.agreement import check_traces
 from build_scripts.records.schema import TracesRecord
 from build_scripts.records.store import Records, load_records
 from build_scripts.records.trace import Trace, load_traces
+from build_scripts.records.training import TrainingRecord, read_training
 from build_scripts.render.palette import read_palette
 from build_scripts.render.richtext import RichTextRenderer
 from build_scripts.render.traces import FOLDER as TRACES
@@ -46,7 +47,7 @@ def build_site_sources(spec_path: Path, docs_dir: Path) -> list[Path]:
     lesson = load_lesson(spec_path)
     records = load_records(docs_dir / MEASUREMENTS)
     traces = read_traces(docs_dir / MEASUREMENTS, records)
-    files = render_lesson(lesson, docs_dir / STYLESHEET, records, traces)
+    files = render_lesson(lesson, docs_dir / STYLESHEET, records, traces, read_training())
     files |= trace_scripts(traces, MARK)
     return write_all(docs_dir, files, owned=["*.md", "charts/*.json", f"{TRACES}/*.js"], mark=MARK)
 
@@ -61,7 +62,11 @@ def read_traces(folder: Path, records: Records) -> list[Trace]:
 
 
 def render_lesson(
-    lesson: Lesson, stylesheet: Path, records: Records, traces: Sequence[Trace] = ()
+    lesson: Lesson,
+    stylesheet: Path,
+    records: Records,
+    traces: Sequence[Trace] = (),
+    training: TrainingRecord | None = None,
 ) -> dict[str, str]:
     """The lesson's pages and charts, as relative path -> text; measured figures are drawn from the
     records, runs from the traces."""
@@ -84,6 +89,7 @@ def render_lesson(
         palette=read_palette(stylesheet),
         records=records,
         traces=traces,
+        training=training,
     )
     files: dict[str, str] = {}
     for page in lesson.pages:

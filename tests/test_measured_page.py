@@ -32,6 +32,7 @@ from build_scripts.records.schema import (
 )
 from build_scripts.records.store import RecordError, Records, file_name, load_records
 from build_scripts.records.summaries import acceptance_by_position, foreseen, beside_others, comparisons, speedup_of, times_as_fast
+from build_scripts.records.training import TrainingRecord, read_training
 from build_scripts.render.numbers import fixed
 from build_scripts.spec import load_lesson
 from build_scripts.spec.schema import Calculator, Lesson, Numbers
@@ -91,13 +92,13 @@ def _words(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).replace("\u00a0", " ").split())
 
 
-def view(lesson: Lesson, name: str, *records: Record) -> View:
+def view(lesson: Lesson, name: str, *records: Record, training: TrainingRecord | None = None) -> View:
     """The block of that view alone, on a page of its own."""
     page, part, block = next(
         (page, part, block) for page in lesson.pages for part in page.parts for block in part.blocks if block.view == name
     )
     alone = page.model_copy(update={"parts": [part.model_copy(update={"blocks": [block]})], "opening": []})
-    files = render_lesson(lesson.model_copy(update={"pages": [alone]}), STYLES, together(*records))
+    files = render_lesson(lesson.model_copy(update={"pages": [alone]}), STYLES, together(*records), training=training)
     charts = {path.removeprefix("charts/").removesuffix(".json"): json.loads(text) for path, text in files.items() if ".json" in path}
     return View(files[f"{page.id}.md"], charts)
 
@@ -105,7 +106,7 @@ def view(lesson: Lesson, name: str, *records: Record) -> View:
 # --- a record, or nothing ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*FIGURES, *TABLES, "measured-records"])
+@pytest.mark.parametrize("name", [*FIGURES, *TABLES, "measured-training", "measured-records"])
 def test_without_a_record_there_is_no_figure_but_the_way_to_one(lesson: Lesson, name: str) -> None:
     """Also where other experiments have records: theirs say nothing about this one."""
     kind = {**FIGURES, **TABLES}.get(name, Record)
@@ -373,6 +374,87 @@ def test_one_batch(lesson: Lesson) -> None:
     new = next(f"{fixed(c.speedup.median, 2)}×" for c in less.cells if (c.drafter, c.batch) == ("int8_copy", 32))
     assert before.charts["in-a-batch-chart"]["data"] != after.charts["in-a-batch-chart"]["data"]
     assert new in after.captions and new in after.tables and new not in before.tables
+
+
+def a_training(**changes: Any) -> TrainingRecord:
+    """Five points of a curve over two passes through a text of a million tokens."""
+    shares = (0.25, 0.5, 0.5, 0.625, 0.75)
+    data: dict[str, Any] = {
+        "weights_sha256": "1" * 64, "corpus": "some.npz", "corpus_sha256": "2" * 64, "corpus_rows": 9, "rows_used": 9,
+        "training_rows": 8, "training_tokens": 1_000_000, "held_out_rows": [3], "held_out_answer_tokens": 1234,
+        "held_out_reachable": 0.9, "seed": 0, "minutes": 10.0, "settings": {}, "parameters": 4_200_000, "steps": 50,
+        "tokens_seen": 2_000_000, "seconds": 600.0, "sittings": 1, "date": "2026-11-30T00:00:00Z", "commit": "a" * 40,
+        "command": "measure head", "device": "cpu", "processor": "Some CPU", "threads": 1, "dtype": "bfloat16",
+        "versions": {"torch": "2"}, "final": [{"top1": 0.74, "overlap": 0.7}, {"top1": 0.4, "overlap": 0.4}],
+        "curve": [
+            {
+                "elapsed_s": 120.0 * n, "step": 10 * n, "tokens": 400_000 * n, "epochs": 0.4 * n, "unroll": 1,
+                "train_cross_entropy": 5.0 - n,
+                "held_out": [{"top1": share, "overlap": share}, {"top1": share / 2, "overlap": share / 2}],
+            }
+            for n, share in enumerate(shares, start=1)
+        ],
+    }  # fmt: skip
+    return TrainingRecord.model_validate(data | changes)
+
+
+def test_one_point_of_the_training(lesson: Lesson) -> None:
+    """Position by position over time; what the last pass over the text brought follows from the curve."""
+    one_training = a_training()
+    curve = [point.model_dump() for point in one_training.curve]
+    curve[1]["held_out"][0]["top1"] = 0.7
+    before, after = (view(lesson, "measured-training", training=each) for each in (one_training, a_training(curve=curve)))
+    chart = "training-chart"
+    assert [list(trace["y"]) for trace in before.charts[chart]["data"]][-1] == [0.25, 0.5, 0.5, 0.625, 0.75]
+    assert before.charts[chart]["data"] != after.charts[chart]["data"]
+    assert "70.0 %" in after.tables and "70.0 %" not in before.tables
+    # At 2.0 passes 75 %; one pass before, the last point is that at 0.8: 50 %, and then 70 %.
+    assert "The last 1.2 passes over the text brought 25.0 points" in before.captions
+    assert "brought 5.0 points" in after.captions
+    assert "74 % of the cases at position 1 and in 40 % at position 2" in before.captions
+    assert "1234 held-out tokens" in before.captions and "90 %" in before.captions
+    assert "Trained on a CPU (Some CPU; threads: 1), bf16, 2026-11-30, commit aaaaaaa." in before.words
+
+
+def test_a_head_that_became_worse_is_not_praised(lesson: Lesson) -> None:
+    curve = [point.model_dump() for point in a_training().curve]
+    curve[-1]["held_out"][0]["top1"] = 0.45
+    assert "brought −5.0 points" in view(lesson, "measured-training", training=a_training(curve=curve)).captions
+
+
+def test_what_the_head_does_on_prompts_is_from_the_record_of_acceptance(lesson: Lesson) -> None:
+    record = one(AcceptanceRecord)
+    cell = max((c for c in record.cells if (c.drafter, c.kind, c.temperature) == ("eagle_head", "chat", 0)), key=lambda c: c.k)
+    accepted, examined = (sum(getattr(entry.counts, name)[0] for entry in cell.prompts) for name in ("accepted", "examined"))
+    said = f"On {len(cell.prompts)} chat prompts written by hand for this project, {fixed(100 * accepted / examined, 0)} % of"
+    assert said in view(lesson, "measured-training", record, training=a_training()).captions
+    assert "written by hand" not in view(lesson, "measured-training", training=a_training()).captions
+    replayed = record.model_copy(update={"replayed": True})
+    assert "written by hand" not in view(lesson, "measured-training", replayed, training=a_training()).captions
+
+
+def test_the_training_that_is_shown_is_that_of_the_weights(tmp_path: Path) -> None:
+    """The committed record is of the committed file; a broken one, or another's, is told with the field."""
+    shipped = read_training()
+    assert shipped is not None and shipped.curve[-1].held_out[0].top1 > shipped.curve[0].held_out[0].top1
+    path = tmp_path / "head.json"
+    assert read_training(path) is None
+    path.write_text(shipped.model_dump_json())
+    with pytest.raises(RecordError, match=r"head\.json: weights_sha256: head\.npz is not the file that was trained"):
+        read_training(path)
+    data = shipped.model_dump()
+    data["curve"][0]["held_out"][0]["top1"] = 1.5
+    path.write_text(json.dumps(data))
+    with pytest.raises(RecordError, match=r"head\.json: curve\.0\.held_out\.0\.top1: Input should be less than or equal to 1"):
+        read_training(path)
+    data = shipped.model_dump()
+    data["curve"].reverse()
+    path.write_text(json.dumps(data))
+    with pytest.raises(RecordError, match="not in the order of their steps"):
+        read_training(path)
+    path.write_text("{")
+    with pytest.raises(RecordError, match="this is not JSON"):
+        read_training(path)
 
 
 def test_one_answer_that_differs(lesson: Lesson) -> None:

@@ -51,8 +51,8 @@ def test_a_fault_names_the_file_as_the_author_did(tmp_path: Path, monkeypatch: p
 ALL_VIEWS = (
     "prose, terms, note, baseline-strip, step-diagram, calculator, cards, published-benchmark, published-results, "
     "quiz, summary, formula, acceptance-traces, glossary, sources, numbers, measured-cost, measured-acceptance, "
-    "measured-speedup, measured-prediction, measured-batch, measured-lossless, measured-peers, measured-records, "
-    "measured-card, race, replay"
+    "measured-training, measured-speedup, measured-prediction, measured-batch, measured-lossless, measured-peers, "
+    "measured-records, measured-card, race, replay"
 )
 
 WORDS = "pages[0].parts[0].blocks[3].words"

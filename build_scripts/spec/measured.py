@@ -9,7 +9,7 @@ from pydantic import Field
 from build_scripts.spec.types import Id, Names, PlainText, RichText, Strict, Template
 
 TextKind = Literal["chat", "prose", "code", "quoting"]
-Experiment = Literal["curve", "acceptance", "speedup", "batch", "lossless", "traces", "peers"]
+Experiment = Literal["curve", "acceptance", "speedup", "batch", "lossless", "traces", "peers", "head"]
 
 
 class DrafterName(Strict):
@@ -141,6 +141,26 @@ class MeasuredAcceptance(MeasuredBlock):
     positions follow."""
     case: Annotated[Template, Names("drafter", "kind", "temperature", "k")]
     position_title: Annotated[Template, Names("j")]
+
+
+class MeasuredTraining(MeasuredBlock):
+    """How the trained head learned to foresee its target, on conversations that it was not trained on."""
+
+    view: Literal["measured-training"]
+    chart: LineChartWords
+    place: Annotated[Template, Names("j")]
+    """One line: the j-th token that it foresees."""
+    caption: Annotated[
+        Template, Names("parameters", "minutes", "tokens", "epochs", "held_out", "first", "last", "place", "reachable")
+    ]  # fmt: skip
+    """`first` and `last`: top-1 at positions 1 and `place`, of the weights that are shipped."""
+    caption_last: Annotated[Template, Names("gain", "epochs")]
+    """What the last pass over the text brought at position 1, in percentage points."""
+    caption_prompts: Annotated[Template, Names("share", "prompts", "device")]
+    """Added where acceptance was measured: of its first drafts on chat prompts that were written by hand."""
+    line: Annotated[Template, Names("processor", "threads", "dtype", "date", "commit")]
+    table_titles: list[PlainText] = Field(min_length=4, max_length=4)
+    """Minutes, tokens seen, epochs, cross-entropy in training; a column for each position follows."""
 
 
 class MeasuredSpeedup(MeasuredBlock):

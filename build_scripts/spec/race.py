@@ -75,6 +75,8 @@ class RaceLabels(Strict):
     """One lane is done, and the other is not."""
     replay: PlainText
     """The link to the same run, round by round."""
+    key: PlainText
+    """What the letters in the table stand for."""
 
 
 class Race(Strict):

@@ -23,6 +23,7 @@ from build_scripts.spec.measured import (
     MeasuredPresets,
     MeasuredRecords,
     MeasuredSpeedup,
+    MeasuredTraining,
     MeasuredWords,
 )
 from build_scripts.spec.race import Race
@@ -790,8 +791,8 @@ Block = Annotated[
     Union[
         Prose, Terms, Note, BaselineStrip, StepDiagram, Calculator, Cards, PublishedBenchmark,
         PublishedResults, Quiz, Summary, Formula, AcceptanceTraces, Glossary, Sources, Numbers,
-        MeasuredCost, MeasuredAcceptance, MeasuredSpeedup, MeasuredPrediction, MeasuredBatch,
-        MeasuredLossless, MeasuredPeers, MeasuredRecords, MeasuredCard, Race, Replay,
+        MeasuredCost, MeasuredAcceptance, MeasuredTraining, MeasuredSpeedup, MeasuredPrediction,
+        MeasuredBatch, MeasuredLossless, MeasuredPeers, MeasuredRecords, MeasuredCard, Race, Replay,
     ],
     Field(discriminator="view"),
 ]  # fmt: skip

@@ -33,6 +33,7 @@ from build_scripts.views.measured import peers as measured_peers
 from build_scripts.views.measured import prediction as measured_prediction
 from build_scripts.views.measured import provenance as measured_provenance
 from build_scripts.views.measured import speedup as measured_speedup
+from build_scripts.views.measured import training as measured_training
 
 VIEWS: dict[str, Callable[[Any, PageContext], Rendered]] = {
     "prose": prose.render_prose,
@@ -55,6 +56,7 @@ VIEWS: dict[str, Callable[[Any, PageContext], Rendered]] = {
     "numbers": numbers_table.render,
     "measured-cost": measured_cost.render,
     "measured-acceptance": measured_acceptance.render,
+    "measured-training": measured_training.render,
     "measured-speedup": measured_speedup.render,
     "measured-prediction": measured_prediction.render,
     "measured-batch": measured_batch.render,

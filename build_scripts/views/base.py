@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from build_scripts.records.store import Records
 from build_scripts.records.trace import Trace
+from build_scripts.records.training import TrainingRecord
 
 if TYPE_CHECKING:
     from build_scripts.render.palette import Palette
@@ -59,3 +60,5 @@ class PageContext:
     """What was measured."""
     traces: Sequence[Trace] = ()
     """Recorded runs, to be raced and replayed; those that `records` has the record of."""
+    training: TrainingRecord | None = None
+    """How the head that is shipped was trained."""

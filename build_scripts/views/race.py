@@ -55,6 +55,7 @@ def render(block: Race, page: PageContext) -> Rendered:
         result=result(block, default, words),
         check=check(block, default),
         replay=None if home is None else f"{home}{default.id}",
+        drafters=_drafters(page.traces, words),
         caption=_caption(block, page.traces, words),
         line=recorded.device_line(page, default),
     )
@@ -76,6 +77,12 @@ def render(block: Race, page: PageContext) -> Rendered:
         scripts=SCRIPTS,
         wakes="used",
     )
+
+
+def _drafters(traces: Sequence[Trace], words: MeasuredWords) -> list[tuple[str, str]]:
+    """What each draft is, in the order of the table; one that the lesson does not know has no words."""
+    names = frame.distinct([trace.drafter for trace in traces])
+    return [(known.name, known.what) for name in names if (known := words.drafters.get(name)) is not None]
 
 
 # --- the runs to choose from -----------------------------------------------------------------------

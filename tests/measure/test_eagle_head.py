@@ -44,6 +44,7 @@ from build_scripts.measure.head.quantised import (  # noqa: E402
     read_head,
     write_head,
 )
+from build_scripts.records.training import read_training  # noqa: E402
 from build_scripts.measure.head.training import Settings, default_scratch, split_rows, train_head  # noqa: E402
 from build_scripts.measure.sampling import GREEDY, Sampling  # noqa: E402
 from build_scripts.measure.stopping import Limits  # noqa: E402
@@ -348,6 +349,9 @@ def test_it_learns(tiny_corpus: Path, tmp_path: Path) -> None:
     assert last["train_cross_entropy"] < first["train_cross_entropy"]
     assert last["held_out"][0]["overlap"] > first["held_out"][0]["overlap"]
     assert record["command"] == "python -m build_scripts measure head"
+    # As the page reads it.
+    written = read_training(tmp_path / "head.json")
+    assert written is not None and written.model_dump(mode="json") == json.loads(json.dumps(record))
     assert read_head(tmp_path / "head.npz").tokens.shape == (16,)
     assert json.loads((tmp_path / "head.json").read_text()) == json.loads(json.dumps(record))
 
