@@ -347,6 +347,15 @@ def run_and_leave(experiment: Any, context: Context) -> None:
             runner.journal.close()
 
 
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_only_a_gpu_needs_a_rehearsal(context: Context, kind: str) -> None:
+    """There the first pass of each size captures its graph."""
+    device = context.device.model_copy(update={"kind": kind})
+    runner = replace(context, device=device).begin("batch", SETTINGS["batch"])
+    assert runner.rehearse == (kind == "cuda")
+    runner.journal.remove()
+
+
 def test_a_run_of_other_settings_begins_afresh(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     """Samples of another seed are no samples of this run; they are set aside, not lost."""
     monkeypatch.setattr(context, "finish", stop)

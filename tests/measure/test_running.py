@@ -56,6 +56,17 @@ def test_a_disturbed_sample_is_taken_again(tmp_path: Path) -> None:
     assert totals(runner.journal)[1:] == (1, 0)
 
 
+def test_what_is_timed_on_a_gpu_is_rehearsed(tmp_path: Path) -> None:
+    """The first pass of a size captures its graph there, which takes longer than the pass; what only
+    counts needs no rehearsal. A sample that is taken again has been rehearsed."""
+    taken: list[str] = []
+    runner = runner_of(tmp_path, [1.0, 0.0, 0.0], rehearse=True)
+    samples = runner.complete([counting(taken, "timed")], timed=True)
+    samples |= runner.complete([counting(taken, "counted")], timed=False)
+    assert taken == ["timed", "timed", "timed", "counted"]
+    assert samples == {"timed": 3, "counted": 4}
+
+
 def test_a_disturbed_sample_is_kept_where_that_was_asked_for(tmp_path: Path) -> None:
     taken: list[str] = []
     runner = runner_of(tmp_path, [1.0, 0.0], allow_load=True)

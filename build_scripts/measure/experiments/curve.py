@@ -108,6 +108,7 @@ def settings(device: str, quick: bool) -> Settings:
 def run(context: Context) -> Outcome:
     chosen: Settings = context.settings.get("curve") or settings(context.device.kind, context.quick)
     runner = context.begin("curve", chosen)
+    runner.rehearse = False  # every sample warms itself up
     subject = context.subject
     own = Variant(subject.name, subject.kernel, subject.dtype, lambda: subject.target)
     under_torch = [
