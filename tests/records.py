@@ -182,7 +182,7 @@ class _Maker:
         ]
         read = 4300.0 if self.gpu else 24.5
         return self.made(CurveRecord, "curve", {
-            "read_gbps": self.around(read), "peak_gflops": self.around(700e3 if self.gpu else 290.0),
+            "read_gbps": self.around(read), "pass_gbps": self.around(0.8 * read), "peak_gflops": self.around(700e3 if self.gpu else 290.0),
             "models": models, "passes": passes, "drafts": drafts,
         })  # fmt: skip
 

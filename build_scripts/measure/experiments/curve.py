@@ -11,6 +11,7 @@ all of them; samples of all batches, contexts and kernels go in turns for the sa
 from __future__ import annotations
 
 import gc
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -140,12 +141,16 @@ def run(context: Context) -> Outcome:
             for variant in random:
                 variant.forget()
 
+    decoded = model_of(subject.name, subject.plain.shapes, subject.trained, *itemsizes(subject.plain))
+    first = chosen.target.contexts[0]
+    alone = [samples[own.key(1, first, repeat)]["1"] for repeat in range(chosen.repeats)]
     record = CurveRecord(
         experiment="curve",
         read_gbps=summarise(_gathered(samples, "read_gbps")),
+        pass_gbps=summarise([decoded.matrix_bytes / statistics.median(times) / 1e6 for times in alone]),
         peak_gflops=summarise(_gathered(samples, "peak_gflops")),
         models=[
-            model_of(subject.name, subject.plain.shapes, subject.trained, *itemsizes(subject.plain)),
+            decoded,
             *(
                 model_of(name, SHAPES[name], False, subject.target.dtype.itemsize, subject.target.dtype.itemsize)
                 for name in chosen.random
@@ -175,7 +180,7 @@ def headline(record: CurveRecord) -> str:
 
 
 def limit_tasks(context: Context, repeat: int) -> list[Task]:
-    """What the device can do at best, in the same run as what decoding makes of it."""
+    """What the device can do at best, right before what decoding makes of it."""
     target = context.subject.target
 
     def limits() -> dict[str, float]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from build_scripts.model.readings import Ratio
 from build_scripts.records.schema import CurveRecord
 from build_scripts.records.summaries import (
+    LimitShare,
     PassLine,
     arithmetic_share,
     batches,
@@ -195,17 +196,17 @@ def readouts(block: MeasuredCost, record: CurveRecord) -> list[frame.Readout]:
     if line is None:
         return []
     found = (
-        (block.read, read_share(record, line), best_rate(record.read_gbps)),
+        (block.read, read_share(record), record.read_gbps.median),
         (block.arithmetic, arithmetic_share(record, line), best_rate(record.peak_gflops)),
     )
 
-    def readout(words: Share, share: object, limit: float) -> frame.Readout:
+    def readout(words: Share, share: LimitShare | None, limit: float) -> frame.Readout:
         assert share is not None
         text = words.text.format(
             rate=frame.rate(share.rate), limit=frame.rate(limit), low=frame.percent(share.share.low),
             high=frame.percent(share.share.high), batch=share.batch, m=share.m,
-        )  # type: ignore[attr-defined] # fmt: skip
-        return frame.Readout(words.label, frame.percent(share.share.value), text)  # type: ignore[attr-defined]
+        )  # fmt: skip
+        return frame.Readout(words.label, frame.percent(share.share.value), text)
 
     return [readout(*entry) for entry in found if entry[1] is not None]
 
