@@ -377,6 +377,26 @@ def test_one_batch(lesson: Lesson) -> None:
     assert new in after.captions and new in after.tables and new not in before.tables
 
 
+def test_a_machine_that_ran_at_another_speed_is_told_beside_the_errors(lesson: Lesson) -> None:
+    """Costs counted in passes do not hold at another speed of the memory; the reader must know."""
+    def at_speed(factor: float) -> Callable[[Any], None]:
+        def change(data: Any) -> None:
+            for cost in data["passes"]:
+                scale(cost["ms"], factor)
+
+        return change
+
+    record, curve = one(SpeedupRecord), one(CurveRecord)
+    plain = statistics.median(sample for cell in record.cells for sample in cell.plain_ms_per_token.samples)
+    own = next(cost for cost in curve.passes if (cost.batch, cost.m) == (1, 1)).ms.median
+    same = view(lesson, "measured-prediction", record, altered(curve, at_speed(plain / own))).captions
+    other = view(lesson, "measured-prediction", record, altered(curve, at_speed(1.2 * plain / own))).captions
+    assert f"took {fixed(plain, 1)} ms while the costs were measured; in these runs plain decoding took {fixed(plain, 1)}" in same
+    assert "another speed" not in same
+    assert f"took {fixed(1.2 * plain, 1)} ms" in other and "ran at another speed" in other
+    assert "while the costs were measured" not in view(lesson, "measured-prediction", record).captions
+
+
 def test_one_repeat_of_the_bandwidth(lesson: Lesson) -> None:
     """Each repeat against its own limit: memory that is half as fast in one repeat, for reading alone
     and for the pass, changes nothing about the share."""

@@ -188,6 +188,10 @@ class MeasuredPrediction(MeasuredBlock):
         Template,
         Names("cells", "full_median", "full_largest", "full_case", "textbook_median", "textbook_largest", "textbook_case"),
     ]  # fmt: skip
+    caption_speeds: Annotated[Template, Names("pass_ms", "plain_ms")]
+    """Added where the costs of the same device are at hand."""
+    caption_other_speed: PlainText
+    """Added where the two differ: what that does to the predictions."""
     table_titles: list[PlainText] = Field(min_length=6, max_length=6)
     """The case, measured, by the textbook, its error, by the full formula, its error."""
 

@@ -128,6 +128,21 @@ def test_the_traces_are_those_that_their_record_tells_of(finished: tuple[Context
     check_traces(load_traces(context.out / "traces"), {file_name(record): record}, context.out)
 
 
+def test_traces_that_are_not_recorded_again_go(context: Context) -> None:
+    """What was best before may not be now, and the site shows no trace that no record tells of. What
+    nobody's record tells of is not ours to remove."""
+    few = SETTINGS["traces"]
+    before = traces.run(context).record
+    ours = context.out / "traces"
+    (ours / "somebodys.json").write_text("{}")
+    other = replace(few, wanted=(few.wanted[0], traces.Wanted("ngram_table", "chat", 3, 0.0)))
+    elsewhere = replace(context, settings={"traces": other})
+    after = traces.run(elsewhere).record
+    assert isinstance(before, TracesRecord) and isinstance(after, TracesRecord)
+    assert {entry.id for entry in before.traces} != {entry.id for entry in after.traces}
+    assert {path.stem for path in ours.glob("*.json")} == {entry.id for entry in after.traces} | {"somebodys"}
+
+
 def test_the_curve_holds_every_sample(finished: tuple[Context, dict[str, Outcome]]) -> None:
     """Each m of a grid has as many samples as the others, twice in each repeat at the least."""
     record = finished[1]["curve"].record

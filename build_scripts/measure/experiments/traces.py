@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -120,8 +121,9 @@ def run(context: Context) -> Outcome:
             runner.progress.note(f"{path}: {trace.sent_bytes} bytes after gzip, above {TRACE_BYTES}")
         entries.append(entry)
     record = TracesRecord(**about, experiment="traces", traces=entries)
+    before = replaced_by(record, context.out)  # the new record may take the place of the old one
     outcome = context.finish(runner, record, headline(entries))
-    _remove_replaced(context, record)
+    _remove(before, record, context.out)
     return outcome
 
 
@@ -291,16 +293,20 @@ def _token_text(subject: Subject, token: int) -> str | list[int] | Control:
         return list(part)
 
 
-def _remove_replaced(context: Context, record: TracesRecord) -> None:
-    """The traces that the record of an earlier run on this kind of device has and this one has not,
-    and that record where it has another name."""
-    folder, kept = context.out, {entry.id for entry in record.traces}
-    for name, other in load_records(folder).files.items():
-        if not isinstance(other, TracesRecord) or (other.quick, other.device.kind) != (
-            record.quick,
-            record.device.kind,
-        ):
-            continue
+def replaced_by(record: TracesRecord, folder: Path) -> dict[str, TracesRecord]:
+    """The records of earlier runs on this kind of device, as full as this one, by file name."""
+    return {
+        name: other
+        for name, other in load_records(folder).files.items()
+        if isinstance(other, TracesRecord) and (other.quick, other.device.kind) == (record.quick, record.device.kind)
+    }
+
+
+def _remove(before: Mapping[str, TracesRecord], record: TracesRecord, folder: Path) -> None:
+    """The traces that earlier records tell of and this one does not, and those records where they
+    have other names: the site shows no trace that no record tells of."""
+    kept = {entry.id for entry in record.traces}
+    for name, other in before.items():
         for entry in other.traces:
             if entry.id not in kept:
                 (folder / "traces" / f"{entry.id}.json").unlink(missing_ok=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 
 from build_scripts.model.readings import Ratio
-from build_scripts.records.schema import SpeedupRecord
-from build_scripts.records.summaries import Comparison, comparisons, median_error, speedup_of
+from build_scripts.records.schema import CurveRecord, SpeedupRecord
+from build_scripts.records.summaries import Comparison, comparisons, median_error, own_line, pass_cost, speedup_of
 from build_scripts.render import panels
 from build_scripts.render.figures import Figure
-from build_scripts.spec.measured import MeasuredPrediction, MeasuredWords
+from build_scripts.render.numbers import fixed
+from build_scripts.spec.measured import MeasuredPrediction
 from build_scripts.views.base import PageContext, Rendered
 from build_scripts.views.measured import frame
 from build_scripts.views.measured.speedup import case
@@ -23,13 +25,16 @@ MARKERS = (
     {"symbol": "circle", "colour": "muted", "filled": False},
 )
 
+SAME_SPEED = 0.05
+"""By how much a token of plain decoding may differ from a pass alone: it has its bookkeeping too."""
+
 
 def render(block: MeasuredPrediction, page: PageContext) -> Rendered:
     words = page.lesson.measured
 
     def show(record: SpeedupRecord, records: Sequence[SpeedupRecord], suffix: str) -> frame.Shown:
         chart = frame.Chart(f"{block.id}-chart{suffix}", block.chart.title, figure(block, record, records, page))
-        return frame.Shown([chart], [caption(block, record, words)], [table(block, record, page)])
+        return frame.Shown([chart], [caption(block, record, page)], [table(block, record, page)])
 
     drafters = frame.distinct([cell.drafter for record in page.records.of(SpeedupRecord) for cell in record.cells])
     key = [
@@ -84,24 +89,39 @@ def figure(
         axis,
         panels.doublings(everything, block.chart.y_title, room=0.15),
         page.palette,
-        f"{block.chart.alt} {caption(block, record, words)}",
+        f"{block.chart.alt} {caption(block, record, page)}",
         (2, 1),
         (270, 220),
         [panels.Guide(block.diagonal_label, None, "dash")],
     )
 
 
-def caption(block: MeasuredPrediction, record: SpeedupRecord, words: MeasuredWords) -> str:
+def caption(block: MeasuredPrediction, record: SpeedupRecord, page: PageContext) -> str:
+    """The errors, and whether the machine ran as fast as when the costs were measured."""
+    words = page.lesson.measured
     points = comparisons(record)
     full = max(points, key=lambda point: abs(point.full_error))
     textbook = max(points, key=lambda point: abs(point.textbook_error))
-    return block.caption.format(
+    said = block.caption.format(
         cells=len(points),
         full_median=frame.percent(median_error([point.full_error for point in points]), 1),
         full_largest=frame.signed_percent(full.full_error), full_case=case(full.cell, words),
         textbook_median=frame.percent(median_error([point.textbook_error for point in points]), 1),
         textbook_largest=frame.signed_percent(textbook.textbook_error), textbook_case=case(textbook.cell, words),
     )  # fmt: skip
+    return " ".join([said, *_speeds(block, record, page)])
+
+
+def _speeds(block: MeasuredPrediction, record: SpeedupRecord, page: PageContext) -> list[str]:
+    """What a pass took when the costs were measured, and a token of plain decoding in these runs."""
+    costs = next((curve for curve in page.records.of(CurveRecord) if curve.device == record.device), None)
+    line = None if costs is None else own_line(costs)
+    one = None if costs is None or line is None else pass_cost(costs, line, 1, 1)
+    if one is None:
+        return []
+    plain = statistics.median(sample for cell in record.cells for sample in cell.plain_ms_per_token.samples)
+    said = [block.caption_speeds.format(pass_ms=fixed(one.median, 1), plain_ms=fixed(plain, 1))]
+    return said if abs(plain / one.median - 1) <= SAME_SPEED else [*said, block.caption_other_speed]
 
 
 def table(block: MeasuredPrediction, record: SpeedupRecord, page: PageContext) -> frame.Table:
