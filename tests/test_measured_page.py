@@ -393,7 +393,7 @@ def test_a_machine_that_ran_at_another_speed_is_told_beside_the_errors(lesson: L
     other = view(lesson, "measured-prediction", record, altered(curve, at_speed(1.2 * plain / own))).captions
     assert f"took {fixed(plain, 1)} ms while the costs were measured; in these runs plain decoding took {fixed(plain, 1)}" in same
     assert "another speed" not in same
-    assert f"took {fixed(1.2 * plain, 1)} ms" in other and "ran at another speed" in other
+    assert f"took {fixed(1.2 * plain, 1)} ms" in other and "machine ran at another speed" in other
     assert "while the costs were measured" not in view(lesson, "measured-prediction", record).captions
 
 
