@@ -177,3 +177,18 @@ def test_without_javascript_every_step_is_in_the_page(pages: Pages, site_url: st
     assert page.locator("[data-step-text]:visible").count() == 4
     assert words(page, "commit") == ["jumps", "over", "the"]
     assert page.locator(".diagram button:visible").count() == 0
+
+
+def test_where_its_script_cannot_be_had_it_says_so_until_it_can(pages: Pages, site_url: str) -> None:
+    page = pages.new()
+    page.route("**/step_diagram.js", lambda route: route.abort())
+    page.goto(site_url + "index.html")
+    notice = page.locator(".diagram .view-failed")
+    assert not notice.is_visible()
+    page.locator(".diagram .stage").scroll_into_view_if_needed()
+    expect(notice).to_be_visible()
+    pages.expect_error("ERR_FAILED")
+    page.unroute_all()
+    page.locator(".diagram [data-act=next]").click()
+    expect(page.locator(".diagram .step-count")).to_have_text("2 / 4")
+    expect(notice).to_be_hidden()

@@ -31,7 +31,7 @@ from build_scripts.records.schema import (
     Record,
     SpeedupRecord,
 )
-from build_scripts.records.store import RecordError, Records, file_name, load_records
+from build_scripts.records.store import RecordError, Records, file_name, load_records, write_record
 from build_scripts.records.summaries import acceptance_by_position, foreseen, beside_others, comparisons, speedup_of, times_as_fast
 from build_scripts.records.training import TrainingRecord, read_training
 from build_scripts.render.numbers import fixed
@@ -418,6 +418,32 @@ def test_one_repeat_of_the_bandwidth(lesson: Lesson) -> None:
         assert found is not None and found[1] == expected
 
 
+@pytest.mark.parametrize("value", [0.0, -5.0, 1e300])
+@pytest.mark.parametrize("name", ["read_gbps", "pass_gbps", "peak_gflops"])
+def test_what_cannot_have_been_measured_is_told_with_its_field(tmp_path: Path, name: str, value: float) -> None:
+    """A time or a rate that is not above 0, or that no page could show."""
+    path = write_record(one(CurveRecord), tmp_path)
+    data = json.loads(path.read_text())
+    data[name]["samples"][0] = value
+    path.write_text(json.dumps(data))
+    with pytest.raises(RecordError, match=rf"{path.name}: {name}\.samples\.0: Input should be (greater|less) than"):
+        load_records(tmp_path)
+
+
+def test_a_record_under_another_name_is_refused(tmp_path: Path) -> None:
+    """There would be two of one run."""
+    path = write_record(one(CurveRecord), tmp_path)
+    path.rename(tmp_path / "mine.json")
+    with pytest.raises(RecordError, match=f"mine.json: this record belongs in a file named {path.name}"):
+        load_records(tmp_path)
+
+
+def test_a_long_training_has_its_ticks(lesson: Lesson) -> None:
+    curve = [point.model_dump() for point in a_training().curve]
+    curve[-1]["elapsed_s"] = 5e6
+    assert view(lesson, "measured-training", training=a_training(curve=curve)).charts["training-chart"]["data"]
+
+
 def a_training(**changes: Any) -> TrainingRecord:
     """Five points of a curve over two passes through a text of a million tokens."""
     shares = (0.25, 0.5, 0.5, 0.625, 0.75)
@@ -488,6 +514,15 @@ def test_the_training_that_is_shown_is_that_of_the_weights(tmp_path: Path) -> No
     data["curve"][0]["held_out"][0]["top1"] = 1.5
     path.write_text(json.dumps(data))
     with pytest.raises(RecordError, match=r"head\.json: curve\.0\.held_out\.0\.top1: Input should be less than or equal to 1"):
+        read_training(path)
+    data = shipped.model_dump()
+    data["curve"][0]["elapsed_s"] = data["curve"][1]["elapsed_s"]
+    path.write_text(json.dumps(data))
+    with pytest.raises(RecordError, match="not in the order of their times"):
+        read_training(path)
+    path.with_suffix(".npz").write_bytes(b"weights")
+    path.unlink()
+    with pytest.raises(RecordError, match=r"head\.json: there is no such file, and head\.npz has no record"):
         read_training(path)
     data = shipped.model_dump()
     data["curve"].reverse()

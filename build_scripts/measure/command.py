@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser, whole: Callable[[str], int]) 
         "--device", choices=["auto", "cpu", "cuda"], default="auto", help="auto: a GPU if there is one"
     )
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=OUT, help=f"where records go (default: {OUT})"
+        "--out", metavar="DIR", type=_folder, default=OUT, help=f"where records go (default: {OUT})"
     )
     parser.add_argument("--seed", metavar="N", type=whole, default=0, help="of all that is drawn (default: 0)")
     parser.add_argument(
@@ -68,6 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser, whole: Callable[[str], int]) 
         "--allow-load", action="store_true",
         help="keep samples that other processes disturbed; the record says how many",
     )  # fmt: skip
+
+
+def _folder(text: str) -> Path:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a folder needs a name")
+    return Path(text)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -131,6 +137,9 @@ def _run(options: argparse.Namespace) -> int:
     if device == "cuda" and not torch.cuda.is_available():
         print("There is no CUDA device that torch can use: --device cpu measures on the CPU", file=sys.stderr)
         return FAULTS
+    if not 0 <= options.seed < 2**63:
+        print(f"--seed must be from 0 to 2^63 - 1, not {options.seed}", file=sys.stderr)
+        return FAULTS
     if options.replayed and options.experiment not in ("all", *REPLAYED):
         print(f"measure {options.experiment} needs the model's own weights: --replayed is for {', '.join(REPLAYED)}", file=sys.stderr)
         return FAULTS
@@ -149,11 +158,13 @@ def _run(options: argparse.Namespace) -> int:
     options.out.mkdir(parents=True, exist_ok=True)  # what cannot be made is told now, not after an hour
     lock = open_locked(WORK / "lock")
     try:
-        context = _context(options, device)
         if options.replayed:
+            from build_scripts.measure import machine
             from build_scripts.measure.experiments.replayed import spare_measured
 
-            spare_measured(context, REPLAYED if options.experiment == "all" else [options.experiment])
+            names = REPLAYED if options.experiment == "all" else [options.experiment]
+            spare_measured(options.out, machine.describe_device(device), options.quick, names)
+        context = _context(options, device)
         if options.experiment != "all":
             outcome = module(options.experiment).run(context)
             print(outcome.headline)
@@ -172,6 +183,7 @@ def _context(options: argparse.Namespace, device: str) -> Context:
     if options.replayed:
         from build_scripts.measure.experiments.replayed import recorded_in, replayed_settings, replayed_subject
 
+        print("Preparing a model of random weights ...", file=sys.stderr)
         subject = replayed_subject(device, recorded_in(TRACES), options.seed)
         settings = replayed_settings(subject, device, options.quick)
     else:

@@ -23,10 +23,12 @@ Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Name = Annotated[str, StringConstraints(min_length=1)]
 Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)$")]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+LARGEST = 1e15
+"""No quantity here comes near it, and no page could show it."""
+Finite = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 TraceId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Kind = Literal["chat", "prose", "code", "quoting"]
@@ -40,12 +42,13 @@ class Strict(BaseModel):
 
 
 class Statistic(Strict):
-    """The median of the samples, and its bootstrap 95 % interval."""
+    """The median of the samples, and its bootstrap 95 % interval. All that is measured so is above 0:
+    times, rates and their quotients."""
 
-    median: Finite
-    low: Finite
-    high: Finite
-    samples: list[Finite] = Field(min_length=1)
+    median: Positive
+    low: Positive
+    high: Positive
+    samples: list[Positive] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _agrees(self) -> Statistic:
@@ -60,9 +63,9 @@ class Statistic(Strict):
 class Interval(Strict):
     """A value that is not a median, such as a ratio of sums, and its bootstrap 95 % interval."""
 
-    value: Finite
-    low: Finite
-    high: Finite
+    value: Positive
+    low: Positive
+    high: Positive
 
     @model_validator(mode="after")
     def _agrees(self) -> Interval:
@@ -185,13 +188,13 @@ class Model(Strict):
 
     id: Name
     trained: bool
-    layers: int
-    width: int
-    ffn_width: int
-    heads: int
-    kv_heads: int
-    vocabulary: int
-    matrix_bytes: int
+    layers: int = Field(ge=1)
+    width: int = Field(ge=1)
+    ffn_width: int = Field(ge=1)
+    heads: int = Field(ge=1)
+    kv_heads: int = Field(ge=1)
+    vocabulary: int = Field(ge=1)
+    matrix_bytes: int = Field(ge=1)
 
 
 class PassCost(Strict):

@@ -47,7 +47,9 @@ def load_records(folder: Path) -> Records:
     faults: list[str] = []
     for path in sorted(folder.glob("*.json")):
         try:
-            files[path.name] = read_record(path)
+            files[path.name] = record = read_record(path)
+            if path.name != file_name(record):
+                faults.append(f"{path}: this record belongs in a file named {file_name(record)}")
         except RecordError as error:
             faults.append(str(error))
     if faults:

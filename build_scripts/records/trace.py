@@ -46,6 +46,9 @@ LIKELIEST = 5
 TRACE_BYTES = 12_000
 """What a trace may weigh on its way to a reader, after gzip."""
 
+MOST_TOKENS = 1_000_000
+"""Of a prompt, or of a round's drafts: more than any model reads."""
+
 ROUNDING = 2e-3
 """How far sums of rounded probabilities may be from what they should be."""
 
@@ -91,6 +94,8 @@ class Draft(Strict):
 
     @model_validator(mode="after")
     def _decided(self) -> Draft:
+        if self.u is None and (self.q != 1 or self.p not in (0, 1)):
+            raise ValueError(f"greedy probabilities are one-hot, not p = {self.p} and q = {self.q}")
         stands = self.p == 1 if self.u is None else self.u * self.q < self.p
         if self.accepted not in (None, stands):
             raise ValueError(
@@ -244,13 +249,13 @@ class Trace(Strict):
     drafter_sha256: Hash | None
     target: Name
     drafter: Name
-    k: int = Field(ge=1)
+    k: int = Field(ge=1, le=MOST_TOKENS)
     temperature: NonNegative
     seed: int
     kind: Kind
     prompt_id: Name
     prompt: Annotated[str, StringConstraints(min_length=1)]
-    prompt_tokens: int = Field(ge=1)
+    prompt_tokens: int = Field(ge=1, le=MOST_TOKENS)
     vocabulary: Vocabulary
     plain: PlainRun
     speculative: SpeculativeRun

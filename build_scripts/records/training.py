@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
 
 from build_scripts.records.faults import RecordError, fault_lines
-from build_scripts.records.schema import Commit, Count, Finite, Hash, Moment, Name, NonNegative, Share, Strict
+from build_scripts.records.schema import Commit, Count, Finite, Hash, Moment, Name, NonNegative, Positive, Share, Strict
 
 HEAD = Path(__file__).parents[1] / "measure" / "weights" / "eagle-head.json"
 """Of the EAGLE-style head that is shipped; its weights are the .npz of that name."""
+
+
+MOST_POINTS = 1000
+"""Of a curve: each is a row of the page's table."""
 
 
 class Score(Strict):
@@ -53,7 +58,7 @@ class TrainingRecord(Strict):
     held_out_answer_tokens: Count
     held_out_reachable: Share
     seed: int
-    minutes: NonNegative
+    minutes: Positive
     settings: dict[Name, Any]
     parameters: int = Field(ge=1)
     steps: Count
@@ -61,7 +66,7 @@ class TrainingRecord(Strict):
     seconds: NonNegative
     sittings: Count
     final: list[Score] = Field(min_length=1)
-    curve: list[CurvePoint] = Field(min_length=1)
+    curve: list[CurvePoint] = Field(min_length=1, max_length=MOST_POINTS)
     date: Moment
     commit: Commit | None
     command: Name | None
@@ -76,6 +81,9 @@ class TrainingRecord(Strict):
         steps = [point.step for point in self.curve]
         if steps != sorted(set(steps)) or steps[-1] > self.steps:
             raise ValueError("the points of the curve are not in the order of their steps")
+        times = [point.elapsed_s for point in self.curve]
+        if times != sorted(set(times)):
+            raise ValueError("the points of the curve are not in the order of their times")
         if any(len(point.held_out) != len(self.final) for point in self.curve):
             raise ValueError("the points of the curve have other steps than the final scores")
         return self
@@ -83,8 +91,12 @@ class TrainingRecord(Strict):
 
 def read_training(path: Path = HEAD) -> TrainingRecord | None:
     """None where nothing was trained. RecordError, with the file and the field, for what is no such
-    record, or that of other weights than those beside it."""
+    record, that of other weights than those beside it, or weights without a record."""
+    path = Path(os.path.relpath(path))
+    weights = path.with_suffix(".npz")
     if not path.is_file():
+        if weights.is_file():
+            raise RecordError(f"{path}: there is no such file, and {weights.name} has no record without it")
         return None
     try:
         data = json.loads(path.read_text("utf-8"))
@@ -93,7 +105,6 @@ def read_training(path: Path = HEAD) -> TrainingRecord | None:
         raise RecordError(f"{path}: this is not JSON: {error}") from None
     except ValidationError as error:
         raise RecordError(fault_lines(path, error, "the record")) from None
-    weights = path.with_suffix(".npz")
     if not weights.is_file() or hashlib.sha256(weights.read_bytes()).hexdigest() != record.weights_sha256:
         raise RecordError(f"{path}: weights_sha256: {weights.name} is not the file that was trained")
     return record

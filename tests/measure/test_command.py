@@ -140,9 +140,21 @@ def test_only_what_looks_at_no_token_can_do_without_the_weights(capsys: pytest.C
         assert f"measure {name} needs the model's own weights" in refused(capsys, name, "--replayed")
 
 
+@pytest.mark.parametrize("seed", ["-1", "99999999999999999999999"])
+def test_a_seed_that_is_none(capsys: pytest.CaptureFixture[str], seed: str) -> None:
+    assert refused(capsys, "curve", "--seed", seed) == f"--seed must be from 0 to 2^63 - 1, not {seed}"
+
+
+def test_records_do_not_go_to_a_folder_without_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """The current folder would be the project itself."""
+    assert cli.main(["measure", "curve", "--out", " "]) == 2
+    assert "a folder needs a name" in capsys.readouterr().err
+
+
 def test_without_recorded_runs_nothing_can_be_replayed(capsys: pytest.CaptureFixture[str]) -> None:
-    said = refused(capsys, "acceptance", "--replayed", "--device", "cpu")
-    assert said == "docs/measurements/traces has no greedy run to replay: measure traces records some"
+    assert cli.main(["measure", "acceptance", "--replayed", "--device", "cpu"]) == 1
+    said = capsys.readouterr().err
+    assert said.splitlines()[-1] == "docs/measurements/traces has no greedy run to replay: measure traces records some"
 
 
 @pytest.mark.parametrize(

@@ -389,6 +389,26 @@ def test_a_run_of_other_settings_begins_afresh(context: Context, monkeypatch: py
     runner.journal.close()
 
 
+def test_a_run_of_other_code_begins_afresh(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who edits a drafter and runs it again must not read what it did before."""
+    monkeypatch.setattr(context, "finish", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run_and_leave(acceptance, context)
+    monkeypatch.setattr(context_module, "code_sha256", lambda: "4" * 64)
+    runner = context.begin("acceptance", SETTINGS["acceptance"])
+    assert runner.journal.begun_afresh and not runner.journal.samples
+    runner.journal.close()
+
+
+def test_the_headline_tells_of_samples_that_were_disturbed(context: Context) -> None:
+    """A number that other programs made is not to be believed for its place at the end."""
+    calm = acceptance.run(context)
+    runner = context.begin("acceptance", SETTINGS["acceptance"])
+    disturbed = calm.record.model_copy(update={"kept_under_load": 35})
+    assert context.finish(runner, disturbed, "fast").headline.startswith("fast — kept although something else used the machine: 35")
+    assert "although" not in calm.headline
+
+
 def stop(*_: object) -> Outcome:
     raise KeyboardInterrupt
 

@@ -4,6 +4,7 @@ the part of the machine that has no weights."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from build_scripts.measure.predicting import pooled  # noqa: E402
 from build_scripts.measure.sampling import Sampling  # noqa: E402
 from build_scripts.measure.stopping import Limits  # noqa: E402
 from build_scripts.records.schema import AcceptanceRecord, BatchRecord, CurveRecord, SpeedupRecord  # noqa: E402
+from build_scripts.records.store import write_record  # noqa: E402
 from tests.measure.tiny import tiny_context, tiny_subject  # noqa: E402
 
 WANTED = (
@@ -149,14 +151,20 @@ def test_what_has_its_weights_is_not_called_replayed() -> None:
 
 def test_a_measured_record_is_not_replaced(finished: tuple[Context, dict[str, Outcome]], tmp_path: Path) -> None:
     """One slip would put random weights in the place of half an hour's measuring."""
-    context = finished[0]
-    spare_measured(context, REPLAYED)  # its own may be
-    context.subject.weights_sha256, kept = "f" * 64, context.subject.weights_sha256
-    try:
-        with pytest.raises(NotReplayable, match="curve-.*other weights.*--out"):
-            spare_measured(context, REPLAYED)
-    finally:
-        context.subject.weights_sha256 = kept
+    context, outcomes = finished
+    spare_measured(context.out, context.device, context.quick, REPLAYED)  # its own may be
+    write_record(outcomes["curve"].record.model_copy(update={"prompts_sha256": "f" * 64}), tmp_path)
+    with pytest.raises(NotReplayable, match="curve-.*own weights.*--out"):
+        spare_measured(tmp_path, context.device, context.quick, REPLAYED)
+
+
+def test_a_run_of_another_model_is_not_replayed(folder: Path, tmp_path: Path) -> None:
+    """Told by its file, before any model is made."""
+    trace = json.loads((folder / "quoting-context-ngram-k3.json").read_text())
+    for name, value in (("prompt_tokens", 5000), ("vocabulary", {**trace["vocabulary"], "ids": [10**9, *trace["vocabulary"]["ids"][1:]]})):
+        (tmp_path / "quoting-context-ngram-k3.json").write_text(json.dumps(trace | {name: value}))
+        with pytest.raises(NotReplayable, match="quoting-context-ngram-k3.json is no run of a model of 49152 tokens"):
+            recorded_in(tmp_path)
 
 
 def test_without_recorded_runs_there_is_nothing_to_replay(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
 import subprocess
 from collections.abc import Mapping
@@ -56,10 +58,12 @@ class Context:
         return torch.get_num_threads()
 
     def journal(self, name: str, more: Mapping[str, Any], header: Any = None) -> Journal:
-        """Open a journal of this context: defined by the subject, the device, and `more`."""
+        """Open a journal of this context: defined by the code, the subject, the device, and `more`.
+        Samples of a drafter as it was before an edit are not mixed with those of what it is now."""
         subject = self.subject
         definition = {
             "name": name,
+            "code": code_sha256(),
             "quick": self.quick,
             "seed": self.seed,
             "device": self.device.model_dump(),
@@ -94,10 +98,13 @@ class Context:
         return Runner(journal, progress, spare, self.allow_load, rehearse, self.reader)
 
     def finish(self, runner: Runner, record: Record, headline: str, holds: bool = True) -> Outcome:
-        """Write the record; only then is the journal not needed any more."""
+        """Write the record; only then is the journal not needed any more. The headline says so where
+        disturbed samples were kept."""
         write_record(record, self.out)
         runner.journal.remove()
         runner.progress.end()
+        if record.kept_under_load:
+            headline += f" — kept although something else used the machine: {record.kept_under_load} samples"
         return Outcome(record, headline, holds)
 
     def about(self, runner: Runner) -> dict[str, Any]:
@@ -127,6 +134,16 @@ class Context:
             "kept_under_load": kept,
             "seconds": seconds,
         }
+
+
+@functools.cache
+def code_sha256() -> str:
+    """Of all code that measures, the kernels' too."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "build_scripts" / "measure").rglob("*")):
+        if path.suffix in (".py", ".cpp", ".hpp"):
+            digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def source_version(out: Path) -> tuple[str, bool]:

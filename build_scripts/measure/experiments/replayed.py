@@ -23,7 +23,6 @@ from torch import Tensor
 from build_scripts.measure.decoding import decode_plain
 from build_scripts.measure.drafting import Drafter, Proposal
 from build_scripts.measure.experiments import batch, speedup
-from build_scripts.measure.experiments.context import Context
 from build_scripts.measure.experiments.recorded import Recorded, Script
 from build_scripts.measure.experiments.subject import Subject, Text, drafter_hashes, drafters_for
 from build_scripts.measure.head.features import fingerprint
@@ -31,11 +30,14 @@ from build_scripts.measure.kernels import choose
 from build_scripts.measure.sampling import Sampling
 from build_scripts.measure.stopping import Limits
 from build_scripts.measure.target import Shapes, random_model
+from build_scripts.records.schema import Device
 from build_scripts.records.store import file_name_of, read_record
 from build_scripts.records.trace import Trace, load_traces
 
 SHAPES = Shapes(30, 576, 1536, 9, 3, 49152)
 """SmolLM2-135M's, which a machine without the weights cannot look up."""
+MOST_PROMPT = 1024
+"""Tokens; a model with random weights has twice as many positions."""
 TOKENS = 64
 """The cap on answers: recorded runs are a little longer."""
 ROOM = 32
@@ -53,15 +55,19 @@ def recorded_in(folder: Path) -> Recorded:
     found = [trace for trace in traces if (trace.quick, trace.device) == (traces[0].quick, traces[0].device)]
     if not Recorded(found).greedy:
         raise NotReplayable(f"{folder} has no greedy run to replay: measure traces records some")
+    for trace in found:
+        if max(trace.vocabulary.ids) >= SHAPES.vocabulary or trace.prompt_tokens > MOST_PROMPT:
+            raise NotReplayable(f"{folder / trace.id}.json is no run of a model of {SHAPES.vocabulary} tokens and prompts up to {MOST_PROMPT}")
     return Recorded(found)
 
 
-def spare_measured(context: Context, experiments: Sequence[str]) -> None:
-    """NotReplayable where a record of the model's own weights is in the place of one to be written."""
+def spare_measured(out: Path, device: Device, quick: bool, experiments: Sequence[str]) -> None:
+    """NotReplayable where a record of the model's own weights is in the place of one to be written.
+    Only where prompts were read were there weights to read them with."""
     for name in experiments:
-        path = context.out / file_name_of(name, context.device, context.quick)
-        if path.is_file() and read_record(path).weights_sha256 != context.subject.weights_sha256:
-            raise NotReplayable(f"{path} was measured with other weights, and is not replaced: name another folder with --out")
+        path = out / file_name_of(name, device, quick)
+        if path.is_file() and read_record(path).prompts_sha256 is not None:
+            raise NotReplayable(f"{path} was measured with the model's own weights, and is not replaced: name another folder with --out")
 
 
 @dataclass

@@ -126,7 +126,8 @@ def earlier(context: Context, kind: type[R], experiment: str) -> R:
     subject = context.subject
     names = [file_name_of(experiment, context.device, quick) for quick in ((True, False) if context.quick else (False,))]
     path = next((context.out / name for name in names if (context.out / name).is_file()), None)
-    advice = f"run this first: python -m build_scripts measure {experiment}{' --quick' if context.quick else ''}"
+    options = (" --quick" if context.quick else "") + (" --replayed" if subject.recorded is not None else "")
+    advice = f"run this first, with the same --out: python -m build_scripts measure {experiment}{options}"
     if path is None:
         raise Missing(f"The predictions need {context.out / names[0]}; {advice}")
     record = read_record(path)

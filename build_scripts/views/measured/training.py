@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from build_scripts.records.schema import AcceptanceRecord
 from build_scripts.records.summaries import longest_drafts, pooled
 from build_scripts.records.training import CurvePoint, TrainingRecord
@@ -57,7 +59,7 @@ def figure(block: MeasuredTraining, record: TrainingRecord, page: PageContext) -
         style = STYLES[min(place, len(STYLES) - 1)]
         series.append(panels.Series(x=minutes, y=shares, hover=hover, label=label, **style))
     longest = max(record.curve[-1].elapsed_s / 60, 1.0)
-    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if longest / step <= 8)
+    step = next(step for power in count() for step in (10**power, 2 * 10**power, 5 * 10**power) if longest / step <= 8)
     ticks = [(float(at), str(at)) for at in range(0, int(longest) + 1, step)]
     said = ". ".join("; ".join(one.hover) for one in series)
     return panels.grid(

@@ -58,14 +58,16 @@
   /* Runs `mount` once the view's scripts are there; the press that asked for them is then done. */
   function sleep(root, state, mount) {
     let asleep = true;
+    const failed = root.querySelector(".view-failed");
     const wake = async () => {
       try {
         for (const path of root.dataset.scripts.split(" ")) await fetchScript(path);
         if (asleep) mount();
         asleep = false;
+        failed.hidden = true;
       } catch (error) {
         console.warn(error.message);
-        root.querySelector(".view-failed").hidden = false;
+        failed.hidden = false;
       }
     };
     const names = state.table.filter(({ key }) => root.dataset.keys.split(" ").includes(key)).map(({ name }) => name);
