@@ -15,7 +15,7 @@ import math
 import statistics
 from typing import Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 SCHEMA_VERSION = 1
 
@@ -42,13 +42,12 @@ class Strict(BaseModel):
 
 
 class Statistic(Strict):
-    """The median of the samples, and its bootstrap 95 % interval. All that is measured so is above 0:
-    times, rates and their quotients."""
+    """The median of the samples, and its bootstrap 95 % interval."""
 
-    median: Positive
-    low: Positive
-    high: Positive
-    samples: list[Positive] = Field(min_length=1)
+    median: NonNegative
+    low: NonNegative
+    high: NonNegative
+    samples: list[NonNegative] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _agrees(self) -> Statistic:
@@ -58,6 +57,16 @@ class Statistic(Strict):
         if not self.low <= self.median <= self.high:
             raise ValueError(f"the interval {self.low!r} to {self.high!r} does not hold {self.median!r}")
         return self
+
+
+def _above_zero(statistic: Statistic) -> Statistic:
+    if not statistic.low > 0 or not min(statistic.samples) > 0:
+        raise ValueError("every sample must be above 0")
+    return statistic
+
+
+AboveZero = Annotated[Statistic, AfterValidator(_above_zero)]
+"""Of a time, a rate or a quotient of them, which others are divided by."""
 
 
 class Interval(Strict):
@@ -206,7 +215,7 @@ class PassCost(Strict):
     batch: int = Field(ge=1)
     context: int = Field(ge=0)
     m: int = Field(ge=1)
-    ms: Statistic
+    ms: AboveZero
 
 
 class DraftCost(Strict):
@@ -227,9 +236,9 @@ class CurveRecord(Record):
     with."""
 
     experiment: Literal["curve"]
-    read_gbps: Statistic
-    pass_gbps: Statistic
-    peak_gflops: Statistic
+    read_gbps: AboveZero
+    pass_gbps: AboveZero
+    peak_gflops: AboveZero
     models: list[Model] = Field(min_length=1)
     passes: list[PassCost] = Field(min_length=1)
     drafts: list[DraftCost]
@@ -318,10 +327,10 @@ class SpeedupCell(Strict):
     drafter: Name
     kind: Kind
     k: int = Field(ge=1)
-    speedup: Statistic
+    speedup: AboveZero
     pooled_speedup: Interval
-    plain_ms_per_token: Statistic
-    speculative_ms_per_token: Statistic
+    plain_ms_per_token: AboveZero
+    speculative_ms_per_token: AboveZero
     counts: RoundCounts
     plain_seconds: dict[Name, NonNegative]
     speculative_seconds: dict[Name, NonNegative]
@@ -372,9 +381,9 @@ class BatchCell(Strict):
     kind: KindOrMix
     k: int = Field(ge=1)
     batch: int = Field(ge=1)
-    plain_tokens_per_s: Statistic
-    speculative_tokens_per_s: Statistic
-    speedup: Statistic
+    plain_tokens_per_s: AboveZero
+    speculative_tokens_per_s: AboveZero
+    speedup: AboveZero
     counts: RoundCounts
     predicted_speedup: Positive | None
 
@@ -464,7 +473,7 @@ class PeerRow(Strict):
     mode: Name
     kind: Kind
     k: int | None
-    tokens_per_s: Statistic
+    tokens_per_s: AboveZero
     same_tokens: bool | None
     note: Name | None
 

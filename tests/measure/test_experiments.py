@@ -277,10 +277,10 @@ def test_the_same_prompts_are_timed_both_ways(finished: tuple[Context, dict[str,
 
 
 def test_speedup_without_what_it_predicts_from_says_what_to_run(context: Context) -> None:
-    with pytest.raises(speedup.Missing, match=r"curve-cpu-2-cores-a-tiny-one.json; run this first: .* measure curve$"):
+    with pytest.raises(speedup.Missing, match=r"curve-cpu-2-cores-a-tiny-one.json; run this first, with the same --out: .* measure curve$"):
         speedup.run(context)
     curve.run(context)
-    with pytest.raises(speedup.Missing, match=r"run this first: .* measure acceptance$"):
+    with pytest.raises(speedup.Missing, match=r"run this first, with the same --out: .* measure acceptance$"):
         batch.run(context)
 
 
