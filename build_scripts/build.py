@@ -6,6 +6,7 @@ Nothing is written before everything is rendered, so a fault leaves the last goo
 from __future__ import annotations
 
 import html
+import functools
 import json
 import re
 from collections.abc import Sequence
@@ -70,14 +71,7 @@ def render_lesson(
 ) -> dict[str, str]:
     """The lesson's pages and charts, as relative path -> text; measured figures are drawn from the
     records, runs from the traces."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        undefined=StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["heading"] = heading_text
+    environment = _environment()
     rich = RichTextRenderer(lesson)
     context = PageContext(
         lesson=lesson,
@@ -95,6 +89,21 @@ def render_lesson(
     for page in lesson.pages:
         files[f"{page.id}.md"] = _render_page(page, context, environment, files)
     return files
+
+
+@functools.cache
+def _environment() -> Environment:
+    """One for all builds of a process: it keeps the templates that it has compiled, and sees when
+    one changes."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["heading"] = heading_text
+    return environment
 
 
 def _render_page(page: Page, context: PageContext, environment: Environment, files: dict[str, str]) -> str:

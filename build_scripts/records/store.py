@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -60,14 +61,18 @@ def load_records(folder: Path) -> Records:
 def read_record(path: Path) -> Record:
     """RecordError, with the file and the field, for what is not a record of this version."""
     try:
-        data = json.loads(path.read_text("utf-8"))
+        return _parsed(path.read_text("utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise RecordError(f"{path}: this is not JSON: {error}") from None
-    try:
-        return _ADAPTER.validate_json(json.dumps(data))
     except ValidationError as error:
         # The first step is the experiment, by which pydantic chose the class.
         raise RecordError(fault_lines(path, error, "the record", skip=1)) from None
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Record:
+    """Once for each text, as for traces."""
+    return _ADAPTER.validate_json(json.dumps(json.loads(text)))
 
 
 def write_record(record: Record, folder: Path) -> Path:

@@ -15,7 +15,7 @@ import codecs
 import gzip
 import json
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal, Union
@@ -360,16 +360,20 @@ def write_trace(trace: Trace, folder: Path) -> Path:
 def read_trace(path: Path) -> Trace:
     """RecordError, with the file and the field, for what is not a trace of this version."""
     try:
-        data = json.loads(path.read_text("utf-8"))
+        trace = _parsed(path.read_text("utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise RecordError(f"{path}: this is not JSON: {error}") from None
-    try:
-        trace = Trace.model_validate_json(json.dumps(data))
     except ValidationError as error:
         raise RecordError(fault_lines(path, error, "the trace")) from None
     if path.name != f"{trace.id}.json":
         raise RecordError(f"{path}: id: {trace.id} does not belong in a file of this name")
     return trace
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> Trace:
+    """Once for each text: while a site is served, a save changes the lesson and no trace."""
+    return Trace.model_validate_json(json.dumps(json.loads(text)))
 
 
 def load_traces(folder: Path) -> dict[str, Trace]:
