@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import copy
 import html
+import json
 import math
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from build_scripts.render.palette import Palette
@@ -68,7 +70,7 @@ def build(
     for name in [name for name in whole if name.startswith(("xaxis", "yaxis"))]:
         whole[name] = _merged(_axis_defaults(palette), whole[name])
     _validated(traces, _patched(whole, narrow or {}))
-    plain = to_plain(_validated(traces, whole))
+    plain = _validated(traces, whole)
     plain["layout"]["meta"] = {
         "alt": alt,
         "colours": _used_colours([plain, narrow], palette.variables()),
@@ -183,11 +185,19 @@ def _axis_defaults(palette: Palette) -> dict[str, Any]:
     }
 
 
-def _validated(traces: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> go.Figure:
+def _validated(traces: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> Figure:
+    """The plain figure; the caller may change it."""
+    return copy.deepcopy(_validated_once(json.dumps([list(traces), dict(layout)])))
+
+
+@lru_cache(maxsize=256)
+def _validated_once(text: str) -> Figure:
+    """Once for each figure: while a site is served, a save changes few of them."""
     # Here, since the import takes a tenth of a second that a check of the lesson need not wait for.
     import plotly.graph_objects as go
 
-    return go.Figure(data=list(traces), layout=dict(layout))
+    traces, layout = json.loads(text)
+    return to_plain(go.Figure(data=traces, layout=layout))
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
