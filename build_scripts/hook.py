@@ -43,10 +43,10 @@ def on_config(config: Any) -> Any:
     try:
         build_site_sources(spec, Path(os.path.relpath(config.docs_dir)))
     except (SpecError, RecordError) as error:
-        where = SPEC_FILE if isinstance(error, SpecError) else MEASUREMENTS
+        has = f"{SPEC_FILE} has" if isinstance(error, SpecError) else "The records have"
         lines = str(error).splitlines()
         if not _serving:
-            raise PluginError("\n".join([f"{where} has faults; nothing was written.", *lines])) from None
+            raise PluginError("\n".join([f"{has} faults; nothing was written.", *lines])) from None
         _faults.extend(lines)
         for line in lines:
             print(line, file=sys.stderr)

@@ -86,8 +86,15 @@ def test_a_broken_foreign_or_missing_trace_is_a_fault_with_file_and_field(docs: 
 
 def test_a_trace_without_a_record_is_foreign(docs: Path) -> None:
     next((docs / "measurements").glob("traces-*.json")).unlink()
-    with pytest.raises(RecordError, match="chat-model-k2.json: id: no record tells of it"):
+    with pytest.raises(RecordError, match="traces: no record tells of the 2 traces in it"):
         build(docs)
+
+
+def test_a_record_whose_folder_of_traces_is_gone_says_so_once(docs: Path) -> None:
+    shutil.rmtree(docs / "measurements" / "traces")
+    with pytest.raises(RecordError, match=r"traces-\S+\.json: traces: none of its 2 is in \S+traces$") as raised:
+        build(docs)
+    assert len(str(raised.value).splitlines()) == 1
 
 
 def test_quick_runs_are_shown_only_where_there_is_no_full_one() -> None:

@@ -21,7 +21,13 @@ def check_traces(traces: dict[str, Trace], records: dict[str, TracesRecord], fol
     """
     faults: list[str] = []
     told: dict[str, str] = {}
+    # A folder or a record that is gone is one fault, not one for each of its traces.
+    if traces and not records:
+        raise RecordError(f"{folder / 'traces'}: no record tells of the {len(traces)} traces in it")
     for name, record in records.items():
+        if record.traces and not traces:
+            faults.append(f"{folder / name}: traces: none of its {len(record.traces)} is in {folder / 'traces'}")
+            continue
         for place, entry in enumerate(record.traces):
             where = f"{folder / name}: traces.{place}"
             if entry.id in told:
