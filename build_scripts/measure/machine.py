@@ -48,13 +48,26 @@ def describe_device(device: str) -> Device:
 
 
 def processor() -> str:
-    """The CPU's name, as the system tells it."""
+    """The CPU's name, as the system tells it.
+
+    Inside a virtual machine that may be the name of a whole series, without a number. Two
+    processors of one series are two devices, so their numbers follow it.
+    """
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         text = ""
-    named = re.search(r"^model name\s*:\s*(\S.*)$", text, re.MULTILINE)
-    return named[1].strip() if named else platform.processor() or platform.machine() or UNKNOWN
+
+    def told(field: str) -> str | None:
+        found = re.search(rf"^{field}\s*:\s*(\S.*)$", text, re.MULTILINE)
+        return found[1].strip() if found else None
+
+    name, family, model = told("model name"), told("cpu family"), told("model")
+    if name is None:
+        return platform.processor() or platform.machine() or UNKNOWN
+    if family is not None and model is not None and not re.search(r"\d", name):
+        return f"{name} family {family} model {model}"
+    return name
 
 
 def driver() -> str | None:

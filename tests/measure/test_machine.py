@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -28,6 +29,25 @@ def test_a_cpu_is_named_as_the_system_names_it() -> None:
     assert Device.model_validate(device.model_dump()) == device
     assert device.kind == "cpu" and device.driver is None
     assert device.name == machine.processor() != machine.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        (("AMD EPYC", 25, 1), "AMD EPYC family 25 model 1"),
+        (("AMD EPYC", 25, 17), "AMD EPYC family 25 model 17"),
+        (("AMD EPYC 7763 64-Core Processor", 25, 1), "AMD EPYC 7763 64-Core Processor"),
+    ],
+)
+def test_processors_of_one_series_are_different_devices(
+    monkeypatch: pytest.MonkeyPatch, told: tuple[str, int, int], name: str
+) -> None:
+    """Or one with AVX2 would overwrite the records of one with AVX-512: both are called AMD EPYC by
+    the machine that they are lent out by."""
+    series, family, model = told
+    text = f"processor\t: 0\ncpu family\t: {family}\nmodel\t\t: {model}\nmodel name\t: {series}\nstepping\t: 1\n"
+    monkeypatch.setattr(Path, "read_text", lambda path, *_: text if path == Path("/proc/cpuinfo") else "")
+    assert machine.processor() == name
 
 
 def test_the_description_is_the_same_every_time() -> None:
