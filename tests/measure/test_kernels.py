@@ -3,6 +3,7 @@ number of rows. Where they cannot be had, something else computes, and says so."
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -38,7 +39,7 @@ def _lacking() -> str | None:
 
 needs_kernels = pytest.mark.skipif(_lacking() is not None, reason=f"no kernels here: {_lacking()}")
 needs_int8 = pytest.mark.skipif(
-    _lacking() is not None or "avx512_vnni" not in compiling.cpu_flags(), reason="no kernels for integers here"
+    _lacking() is not None or compiling.integers() is None, reason="no kernels for integers here"
 )
 
 
@@ -107,8 +108,8 @@ def test_a_product_that_does_not_fit_is_refused() -> None:
 @needs_kernels
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_loop_that_multiplies_and_adds_does_all_of_it(threads: int) -> None:
-    """x ← x/2 + 1 nears 2 in each of 24 chains of 16 lanes, from wherever each thread begins."""
-    chains = 24 * 16
+    """x ← x/2 + 1 nears 2 in each lane of 24 chains of 16 or 12 of 8, from wherever each thread begins."""
+    chains = {"AVX-512": 24 * 16, "AVX2": 12 * 8}[compiling.vectors()]
     assert compiling.library().operate(2 * chains * 64 * threads, threads) == pytest.approx(2 * chains * threads)
     assert compiling.library().operate(0, threads) > 3 * chains * threads, "no step was done: far from 2"
 
@@ -155,7 +156,7 @@ def test_a_pass_is_torchs_but_for_rounding() -> None:
     """Rows of several lengths, with keys of their own: the whole pass is in the kernel."""
     target = odd_model()
     native, name = kernels.choose(target, "cpu")
-    assert isinstance(native, NativeTarget) and name == "packed AVX-512 fp32"
+    assert isinstance(native, NativeTarget) and name == f"packed {compiling.vectors()} fp32"
     tokens = torch.randint(ODD.vocabulary, (3, 20), generator=torch.Generator().manual_seed(0))
     caches = [model.new_cache(3, 40) for model in (target, native)]
     for model, cache in zip((target, native), caches):
@@ -241,7 +242,7 @@ def test_without_a_compiler_torch_computes(
 ) -> None:
     """And the record says so; who asks for the kernel by name is told what is missing."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(compiling, "cpu_flags", lambda: frozenset({*compiling.NEEDED, "avx512_vnni"}))
+    monkeypatch.setattr(compiling, "cpu_flags", lambda: frozenset({"avx2", "fma"}))
     target = odd_model()
     chosen, name = kernels.choose(target)
     assert chosen is target and name == "torch.matmul fp32"
@@ -251,9 +252,9 @@ def test_without_a_compiler_torch_computes(
 
 
 def test_without_the_instructions_torch_computes(no_library: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "cpu_flags", lambda: frozenset({"avx2"}))
+    monkeypatch.setattr(compiling, "cpu_flags", lambda: frozenset({"avx"}))
     assert kernels.choose(odd_model())[1] == "torch.matmul fp32"
-    with pytest.raises(compiling.Unavailable, match="^the processor has no avx512f$"):
+    with pytest.raises(compiling.Unavailable, match="^the processor has neither AVX-512 nor AVX2$"):
         kernels.choose(odd_model(), "cpu", "packed")
 
 
@@ -293,16 +294,50 @@ def test_two_processes_compile_at_once_and_a_broken_library_is_made_anew(tmp_pat
 
 
 @needs_kernels
+@pytest.mark.parametrize("processor", ["x86-64-v3", "x86-64-v4", "icelake-server"])
+def test_every_kind_of_vector_compiles_without_warnings(processor: str) -> None:
+    """AVX2, AVX-512, and that with VNNI: each is what some machine compiles, whatever this one has."""
+    command = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-march={processor}", "-fopenmp", "-c"]
+    compiled = subprocess.run(
+        [*command, str(compiling.SOURCES / compiling.UNIT), "-o", "/dev/null"], capture_output=True, text=True
+    )
+    assert compiled.returncode == 0, compiled.stderr
+
+
+@needs_kernels
+def test_the_widest_vectors_are_taken_unless_others_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = frozenset(flag for needed in compiling.NEEDED.values() for flag in needed)
+    monkeypatch.setattr(compiling, "cpu_flags", lambda: every)
+    assert compiling.vectors() == "AVX-512" and compiling.integers() is None
+    monkeypatch.setenv(compiling.CHOICE, "AVX2")
+    assert compiling.vectors() == "AVX2" == compiling.integers()
+    monkeypatch.setenv(compiling.CHOICE, "NEON")
+    with pytest.raises(compiling.Unavailable, match="^KERNEL_VECTORS is NEON, and the processor has AVX-512 and AVX2$"):
+        compiling.vectors()
+
+
+@pytest.mark.skipif(
+    _lacking() is not None or compiling.vectors() == "AVX2", reason="the kernels here are made of AVX2 as it is"
+)
+def test_the_narrower_vectors_do_the_same() -> None:
+    """All tests of products and passes, with them, where the processor would not choose them."""
+    chosen = ["-k", "product or row or packing or pass or integer or token or speculative"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, *chosen]
+    ran = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, compiling.CHOICE: "AVX2"}, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stdout
+
+
+@needs_kernels
 def test_another_compiler_flag_or_processor_is_another_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """A library made for another processor would end the process."""
-    keys = {compiling._key("g++")}
+    flags = compiling.FLAGS
+    keys = {compiling._key("g++", flags), compiling._key("g++", (*flags, compiling.NARROWER))}
     with monkeypatch.context() as patch:
-        patch.setattr(compiling, "FLAGS", (*compiling.FLAGS, "-g"))
-        keys.add(compiling._key("g++"))
-    with monkeypatch.context() as patch:
-        patch.setattr(compiling, "cpu_flags", lambda: frozenset(compiling.NEEDED))
-        keys.add(compiling._key("g++"))
+        patch.setattr(compiling, "cpu_flags", lambda: frozenset({"another"}))
+        keys.add(compiling._key("g++", flags))
     with monkeypatch.context() as patch:
         patch.setattr(compiling, "_run", lambda command: "g++ 99.0")
-        keys.add(compiling._key("g++"))
+        keys.add(compiling._key("g++", flags))
     assert len(keys) == 4

@@ -1,4 +1,4 @@
-"""What computes the passes on this machine: compiled code on CPUs that have AVX-512, CUDA graphs
+"""What computes the passes on this machine: compiled code on CPUs with wide vectors, CUDA graphs
 on a GPU, torch alone elsewhere. The logits are the same but for rounding."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from build_scripts.measure.cuda_graphs import GraphTarget
-from build_scripts.measure.kernels.compiling import Unavailable
+from build_scripts.measure.kernels.compiling import Unavailable, integers, vectors
 from build_scripts.measure.kernels.int8 import rounded
 from build_scripts.measure.kernels.native import int8_target, packed_target, plain_head, plain_layers
 from build_scripts.measure.target import Target, to_device
@@ -30,7 +30,7 @@ def choose(target: Target, device: str | torch.device = "cpu", name: str = "auto
         return GraphTarget(target), f"cuBLAS {_short(target.dtype)}, CUDA graphs"
     if name == "packed" or (name == "auto" and target.device.type == "cpu" and target.dtype == torch.float32):
         try:
-            return packed_target(target), "packed AVX-512 fp32"
+            return packed_target(target), f"packed {vectors()} fp32"
         except Unavailable:
             if name == "packed":
                 raise
@@ -44,7 +44,7 @@ def int8_copy(target: Target) -> tuple[Target, str]:
     """
     try:
         if target.device.type == "cpu":
-            return int8_target(target), "int8 AVX-512 VNNI"
+            return int8_target(target), f"int8 {integers()}"
     except Unavailable:
         pass
     copy, kernel = choose(rounded_target(target), target.device)
@@ -55,7 +55,7 @@ def fastest(model: Target) -> tuple[Target, str]:
     """A small model, whose rounding is no matter, as it is fastest here, and its kernel's name."""
     if model.device.type == "cpu" and model.dtype == torch.float32:
         try:
-            return int8_target(model), "int8 AVX-512 VNNI"
+            return int8_target(model), f"int8 {integers()}"
         except Unavailable:
             return choose(model, model.device)
     return model, f"torch.matmul {_short(model.dtype)}"

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from ctypes import c_float, c_int, c_int64, c_void_p
 from itertools import product
 from pathlib import Path
@@ -30,7 +31,11 @@ COMPILER = "g++"
 # Without contraction the additions are those that the source says, in every instance of a template.
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-fopenmp", "-shared", "-fPIC")
 FOLDER = "speculative-decoding-lesson"
-NEEDED = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
+NEEDED = {"AVX-512": ("avx512f", "avx512bw", "avx512dq", "avx512vl"), "AVX2": ("avx2", "fma")}
+"""By kind of vector (vectors.hpp), the widest first: what the processor must have for it."""
+NARROWER = "-mno-avx512f"
+CHOICE = "KERNEL_VECTORS"
+"""The environment's word for a kind of vector that is not the widest, as in tests of it."""
 
 
 class Unavailable(RuntimeError):
@@ -40,18 +45,16 @@ class Unavailable(RuntimeError):
 @functools.cache
 def library() -> ctypes.CDLL:
     """The compiled kernels, loaded. Unavailable where they cannot be had."""
-    lacking = [flag for flag in NEEDED if flag not in cpu_flags()]
-    if lacking:
-        raise Unavailable(f"the processor has no {lacking[0]}")
+    flags = FLAGS if vectors() == "AVX-512" else (*FLAGS, NARROWER)
     try:
-        loaded = ctypes.CDLL(str(_compiled(_compiler())))
+        loaded = ctypes.CDLL(str(_compiled(_compiler(), flags)))
     except OSError as error:
         raise Unavailable(f"the kernels cannot be compiled or loaded: {_one_line(str(error))}") from None
     signatures = {
         "multiply": (c_void_p, c_int64, c_void_p, c_int64, c_int64, c_void_p, c_int),
         "pass": (c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_int),
     }
-    kinds = ("packed", "int8") if "avx512_vnni" in cpu_flags() else ("packed",)
+    kinds = ("packed", "int8") if integers() else ("packed",)
     for name, kind in product(signatures, kinds):
         function = getattr(loaded, f"{name}_{kind}")
         function.argtypes, function.restype = signatures[name], None
@@ -60,11 +63,31 @@ def library() -> ctypes.CDLL:
     return loaded
 
 
+def vectors() -> str:
+    """The kind of vector that the kernels are made of here. Unavailable where the processor has none."""
+    found = [kind for kind, needed in NEEDED.items() if cpu_flags().issuperset(needed)]
+    wanted = os.environ.get(CHOICE)
+    if wanted and wanted not in found:
+        raise Unavailable(f"{CHOICE} is {wanted}, and the processor has {' and '.join(found) or 'neither'}")
+    if not found:
+        raise Unavailable(f"the processor has neither {' nor '.join(NEEDED)}")
+    return wanted or found[0]
+
+
+def integers() -> str | None:
+    """What the kernel for integers is made of here, if there is one: among the processors with
+    AVX-512 only those with VNNI have it."""
+    if vectors() == "AVX2":
+        return "AVX2"
+    return "AVX-512 VNNI" if "avx512_vnni" in cpu_flags() else None
+
+
 def compiler_version() -> str:
     """The first line of what the compiler says of itself. Unavailable without one."""
     return _run([_compiler(), "--version"]).partition("\n")[0].strip()
 
 
+@functools.cache
 def cpu_flags() -> frozenset[str]:
     """What the processor can do, in Linux's words; nothing on other systems and processors."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
@@ -90,9 +113,9 @@ def _compiler() -> str:
     return found
 
 
-def _compiled(compiler: str) -> Path:
+def _compiled(compiler: str, flags: Sequence[str]) -> Path:
     """The library's file, compiled if it is not there yet. Unavailable when that fails."""
-    name = f"kernels-{_key(compiler)}.so"
+    name = f"kernels-{_key(compiler, flags)}.so"
     for folder in (cache_folder(), Path(tempfile.gettempdir()) / f"{FOLDER}-{os.getuid()}"):
         found = folder / name
         if _is_sound(found):
@@ -104,7 +127,7 @@ def _compiled(compiler: str) -> Path:
             continue  # not writable
         os.close(handle)
         try:
-            command = [compiler, *FLAGS, str(SOURCES / UNIT), "-o", aside]
+            command = [compiler, *flags, str(SOURCES / UNIT), "-o", aside]
             _run(command)
             made = Path(aside).read_bytes()
             Path(aside).write_bytes(made + hashlib.sha256(made).digest())
@@ -125,9 +148,9 @@ def _is_sound(library: Path) -> bool:
     return owner == os.getuid() and hashlib.sha256(data[:-end]).digest() == data[-end:]
 
 
-def _key(compiler: str) -> str:
+def _key(compiler: str, flags: Sequence[str]) -> str:
     parts = [path.name + "\n" + path.read_text() for path in sorted(SOURCES.glob("*.?pp"))]
-    parts += [*FLAGS, _run([compiler, "--version"]), " ".join(sorted(cpu_flags()))]
+    parts += [*flags, _run([compiler, "--version"]), " ".join(sorted(cpu_flags()))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
 
 

@@ -2,17 +2,18 @@
 //
 // Columns are cut into groups of 64 entries. Each group of W has a scale, its largest magnitude
 // over 127; so has each group of each row of x, which is rounded too, but to 15 bits: 8 would
-// cost more acceptance than those of W do. An entry of x is 128 · high + low, both in 8 bits.
-// Within a group the products are added exactly, as integers; the groups are added from 0
-// upwards in single precision. So here too the result of a row does not depend on other rows.
+// cost more acceptance than those of W do. Within a group the products are added exactly, as
+// integers; the groups are added from 0 upwards in single precision. So here too the result of a
+// row does not depend on other rows, and it is the same with either kind of vector.
 //
-// W is packed in panels of 48 columns, [panels][groups] of: 48 scales (float), then
-// [64 / 4][48][4] entries (uint8, 128 added), four of a column being what one instruction takes.
+// W is packed in panels of columns, [panels][groups] of: PANEL scales (float), then
+// [64 / 4][PANEL][4] entries (uint8, 128 added), four of a column in each lane of 32 bits.
 #pragma once
 
 #include "packed.hpp"
 
-#ifdef __AVX512VNNI__
+#if defined(__AVX512VNNI__) || !defined(__AVX512F__)
+#define WITH_INT8
 
 #include <cmath>
 #include <cstdint>
@@ -21,11 +22,22 @@
 constexpr long GROUP = 64;
 constexpr long QUADS = GROUP / 4;
 constexpr long GROUP_BYTES = PANEL * 4 + GROUP * PANEL;
+constexpr long VECTOR_BYTES = 4 * LANES;
 
-// Rows whose sums, two for each, fit into the 32 registers together.
+// Rows whose sums fit into the registers together: two for each of 32, one for each of 16.
 constexpr int INT8_BLOCK = 4;
 
-// Rounded rows, each of up to `widest` entries.
+// What takes the largest of a group to the largest whole number of 15 bits.
+static inline float scale_of(const float* from, long count) {
+  Vector largest = zeros();
+  for (long i = 0; i < count; i += LANES) largest = larger(largest, magnitude(load(from + i, lanes_below(count, i))));
+  return largest_of(largest) / (127 * 128);
+}
+
+#ifdef __AVX512VNNI__
+
+// Rounded rows, each of up to `widest` entries. An entry is 128 · high + low, both in 8 bits, since
+// one instruction adds up the products of four entries of 8 bits.
 struct Rounded {
   long groups;
   std::vector<int8_t> entries;  // [rows, groups, 2, 64]: high, low
@@ -41,16 +53,13 @@ struct Rounded {
     for (long start = 0, at = row * groups; start < in; start += GROUP, at++) {
       const float* from = x + start;
       long count = std::min(GROUP, in - start);
-      Vector largest = _mm512_setzero_ps();
-      for (long i = 0; i < count; i += LANES)
-        largest = _mm512_max_ps(largest, _mm512_abs_ps(load(from + i, lanes_below(count, i))));
-      float scale = _mm512_reduce_max_ps(largest) / (127 * 128);
-      Vector over = _mm512_set1_ps(scale > 0 ? 1.f / scale : 0.f);
+      float scale = scale_of(from, count);
+      Vector over = all(scale > 0 ? 1.f / scale : 0.f);
       __m512i sums[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
       int8_t* to = entries.data() + at * 2 * GROUP;
       for (long i = 0; i < GROUP; i += LANES) {
-        __mmask16 lanes = i < count ? lanes_below(count, i) : 0;
-        __m512i whole = _mm512_cvtps_epi32(_mm512_mul_ps(load(from + i, lanes), over));
+        Lanes lanes = i < count ? lanes_below(count, i) : no_lanes();
+        __m512i whole = _mm512_cvtps_epi32(times(load(from + i, lanes), over));
         __m512i high = _mm512_srai_epi32(_mm512_add_epi32(whole, _mm512_set1_epi32(64)), 7);
         __m512i low = _mm512_sub_epi32(whole, _mm512_slli_epi32(high, 7));
         sums[0] = _mm512_add_epi32(sums[0], high);
@@ -98,16 +107,101 @@ static inline void add_group(const Rounded& x, long row, long g, const uint8_t* 
   }
 #pragma GCC unroll 3
   for (int v = 0; v < VECTORS; v++) {
-    Vector columns = _mm512_loadu_ps(w + v * 64);
+    Vector columns = load(reinterpret_cast<const float*>(w) + v * LANES);
 #pragma GCC unroll 4
     for (int r = 0; r < R; r++) {
-      Vector scale = _mm512_mul_ps(columns, _mm512_set1_ps(x.scales[(row + r) * x.groups + g]));
+      Vector scale = times(columns, all(x.scales[(row + r) * x.groups + g]));
       __m512i whole = _mm512_add_epi32(_mm512_slli_epi32(sums[2 * r][v], 7), sums[2 * r + 1][v]);
       float* to = tile + r * PANEL + v * LANES;
-      _mm512_storeu_ps(to, _mm512_fmadd_ps(_mm512_cvtepi32_ps(whole), scale, _mm512_loadu_ps(to)));
+      store(to, fused(_mm512_cvtepi32_ps(whole), scale, load(to)));
     }
   }
 }
+
+#else
+
+// Rounded rows, each of up to `widest` entries, in 16 bits: one instruction adds up the products of
+// two. Those of even and of odd places lie apart, as those of a quad of W come apart when they are
+// widened to 16 bits.
+struct Rounded {
+  long groups;
+  std::vector<int16_t> entries;  // [rows, groups, 2, 32]: of even places, of odd places
+  std::vector<float> scales;     // [rows, groups]
+  std::vector<int32_t> excess;   // [rows, groups]: -128 · the sum of the entries
+
+  Rounded(long rows, long widest)
+      : groups((widest + GROUP - 1) / GROUP),
+        entries(rows * groups * GROUP), scales(rows * groups), excess(rows * groups) {}
+
+  // Round one row of `in` floats.
+  void round(const float* x, long row, long in) {
+    for (long start = 0, at = row * groups; start < in; start += GROUP, at++) {
+      const float* from = x + start;
+      long count = std::min(GROUP, in - start);
+      float scale = scale_of(from, count);
+      Vector over = all(scale > 0 ? 1.f / scale : 0.f);
+      int16_t* to = entries.data() + at * GROUP;
+      int32_t sum = 0;
+      for (long i = 0; i < GROUP; i += LANES) {
+        Lanes lanes = i < count ? lanes_below(count, i) : no_lanes();
+        int32_t whole[LANES];
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(whole), _mm256_cvtps_epi32(times(load(from + i, lanes), over)));
+        for (long j = 0; j < LANES; j++) {
+          to[j % 2 * (GROUP / 2) + (i + j) / 2] = static_cast<int16_t>(whole[j]);
+          sum += whole[j];
+        }
+      }
+      scales[at] = scale;
+      excess[at] = -128 * sum;
+    }
+  }
+};
+
+// One group of R rows: tile += integer products · scale of the column · scale of the row.
+template <int R>
+static inline void add_group(const Rounded& x, long row, long g, const uint8_t* w, float* tile) {
+  const uint8_t* entries = w + PANEL * 4;
+  __m256i sums[R][VECTORS];
+  const int16_t* from[R];
+#pragma GCC unroll 4
+  for (int r = 0; r < R; r++) {
+    long at = (row + r) * x.groups + g;
+    from[r] = x.entries.data() + at * GROUP;
+#pragma GCC unroll 3
+    for (int v = 0; v < VECTORS; v++) sums[r][v] = _mm256_set1_epi32(x.excess[at]);
+  }
+  auto pair = [](const int16_t* at) {
+    int32_t two;
+    __builtin_memcpy(&two, at, 4);
+    return _mm256_set1_epi32(two);
+  };
+  for (long quad = 0; quad < QUADS; quad++) {
+#pragma GCC unroll 3
+    for (int v = 0; v < VECTORS; v++) {
+      const uint8_t* at = entries + (quad * VECTORS + v) * VECTOR_BYTES;
+      __m256i four = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+      __m256i even = _mm256_and_si256(four, _mm256_set1_epi16(0xFF)), odd = _mm256_srli_epi16(four, 8);
+      _mm_prefetch(reinterpret_cast<const char*>(at + 6 * GROUP_BYTES), _MM_HINT_T0);
+#pragma GCC unroll 4
+      for (int r = 0; r < R; r++) {
+        sums[r][v] = _mm256_add_epi32(sums[r][v], _mm256_madd_epi16(even, pair(from[r] + 2 * quad)));
+        sums[r][v] = _mm256_add_epi32(sums[r][v], _mm256_madd_epi16(odd, pair(from[r] + GROUP / 2 + 2 * quad)));
+      }
+    }
+  }
+#pragma GCC unroll 3
+  for (int v = 0; v < VECTORS; v++) {
+    Vector columns = load(reinterpret_cast<const float*>(w) + v * LANES);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; r++) {
+      Vector scale = times(columns, all(x.scales[(row + r) * x.groups + g]));
+      float* to = tile + r * PANEL + v * LANES;
+      store(to, fused(_mm256_cvtepi32_ps(sums[r][v]), scale, load(to)));
+    }
+  }
+}
+
+#endif
 
 struct Int8 {
   using Rows = const Rounded&;

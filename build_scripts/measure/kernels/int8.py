@@ -1,5 +1,5 @@
 """Weights in 8-bit integers (int8.hpp): a quarter of the memory to read, and a model that says
-nearly the same. It needs AVX-512 with VNNI.
+nearly the same.
 
 Every 64 entries of a column share a scale, their largest magnitude over 127; what a matrix is
 multiplied with is rounded in the same way, row by row.
@@ -13,16 +13,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from build_scripts.measure.kernels.packed import PANEL, call
+from build_scripts.measure.kernels.packed import call, panel_columns
 
 GROUP = 64
 """Entries of a column that share a scale, as in int8.hpp."""
-_SCALE_BYTES = PANEL * 4
 
 
 @dataclass(frozen=True)
 class Int8:
-    """A matrix [in, out] as bytes [panels, groups, 48 scales and 64 · 48 entries]: see int8.hpp."""
+    """A matrix [in, out] as bytes [panels, groups, P scales and 64 · P entries]: see int8.hpp."""
 
     panels: Tensor
     rows: int
@@ -56,11 +55,12 @@ def rounded(matrix: Tensor) -> Tensor:
 def pack_int8(matrix: Tensor) -> Int8:
     """Any [in, out] on the CPU, rounded and packed."""
     rows, columns = matrix.shape
-    whole, scales = round_matrix(F.pad(matrix, (0, -columns % PANEL)))
-    groups, panels = len(whole), whole.shape[2] // PANEL
-    entries = (whole + 128).to(torch.uint8).view(groups, GROUP // 4, 4, panels, PANEL)
-    entries = entries.permute(3, 0, 1, 4, 2).reshape(panels, groups, GROUP * PANEL)
-    by_panel = scales.view(groups, panels, PANEL).transpose(0, 1).contiguous()
+    panel = panel_columns()
+    whole, scales = round_matrix(F.pad(matrix, (0, -columns % panel)))
+    groups, panels = len(whole), whole.shape[2] // panel
+    entries = (whole + 128).to(torch.uint8).view(groups, GROUP // 4, 4, panels, panel)
+    entries = entries.permute(3, 0, 1, 4, 2).reshape(panels, groups, GROUP * panel)
+    by_panel = scales.view(groups, panels, panel).transpose(0, 1).contiguous()
     return Int8(torch.cat([by_panel.view(torch.uint8), entries], dim=2).contiguous(), rows, columns)
 
 

@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from build_scripts.measure.cache import Cache
-from build_scripts.measure.kernels.compiling import Unavailable, cpu_flags, library
+from build_scripts.measure.kernels.compiling import Unavailable, integers, library
 from build_scripts.measure.kernels.int8 import Int8, multiply_int8, pack_int8
-from build_scripts.measure.kernels.packed import PANEL, Packed, multiply, pack, unpack
+from build_scripts.measure.kernels.packed import Packed, multiply, pack, panel_columns, unpack
 from build_scripts.measure.target import Layer, Target, Weights
 
 
@@ -104,8 +104,8 @@ def packed_target(target: Target) -> NativeTarget:
 
 def int8_target(target: Target) -> NativeTarget:
     """Its matrices, the head's too, in 8-bit integers. Unavailable where there are no kernels."""
-    if "avx512_vnni" not in cpu_flags():
-        raise Unavailable("the processor has no avx512_vnni")
+    if integers() is None:
+        raise Unavailable("the processor has AVX-512 without VNNI")
     return NativeTarget(target, pack_int8, "int8")
 
 
@@ -134,7 +134,7 @@ def plain_head(target: Target) -> Tensor:
 def _pack_weights(target: Target, pack_matrix: Callable[[Tensor], Packed | Int8]) -> Weights:
     def halves(gate_up: Tensor) -> Packed | Int8:
         """Gate and up, each in panels of its own."""
-        padded = [F.pad(half, (0, -half.shape[1] % PANEL)) for half in gate_up.chunk(2, dim=1)]
+        padded = [F.pad(half, (0, -half.shape[1] % panel_columns())) for half in gate_up.chunk(2, dim=1)]
         return pack_matrix(torch.cat(padded, dim=1))
 
     def packed_layer(layer: Layer) -> Layer:

@@ -1,7 +1,7 @@
 // y = x @ W in single precision, for few rows: as fast as W can be read from memory.
 //
-// W [in, out] is packed in panels of 48 columns, [panels][in][48], the last one filled up with
-// zeros: whoever works on neighbouring panels reads one stretch of memory from its beginning to
+// W [in, out] is packed in panels of three vectors of columns, 48 or 24: [panels][in][PANEL], the
+// last one filled up with zeros: whoever works on neighbouring panels reads one stretch of memory from its beginning to
 // its end, once, however many rows there are.
 //
 // Every sum runs over `in` from 0 upwards, by one fused multiply-add after the other. So the
@@ -12,14 +12,17 @@
 
 #include "vectors.hpp"
 
-constexpr long PANEL = 48;
-constexpr int VECTORS = PANEL / LANES;
-// Rows whose sums fit into the 32 registers together: 9 · 3, three for weights, one for x.
-constexpr int BLOCK = 9;
+constexpr int VECTORS = 3;
+constexpr long PANEL = VECTORS * LANES;
+// Rows whose sums fit into the registers together: 9 · 3 of 32 or 4 · 3 of 16, with three for
+// weights, and one for x.
+constexpr int BLOCK = (REGISTERS - VECTORS - 1) / VECTORS;
 // Rows whose sums (a tile) stay in the first-level cache while the weights go by.
 constexpr long TILE_ROWS = 8 * BLOCK;
-// The weights of CHUNK entries of a panel (36 KB) serve all the tile's rows before the next.
+// The weights of CHUNK entries of a panel (36 KB or 18 KB) serve all the tile's rows before the next.
 constexpr long CHUNK = 192;
+// How far ahead weights are asked for, in floats (9 KB).
+constexpr long AHEAD = 2304;
 
 template <int R, bool FIRST>
 static inline void add_block(const float* x, long in, const float* w, long count, float* tile) {
@@ -27,27 +30,30 @@ static inline void add_block(const float* x, long in, const float* w, long count
 #pragma GCC unroll 9
   for (int r = 0; r < R; r++)
 #pragma GCC unroll 3
-    for (int v = 0; v < VECTORS; v++) sums[r][v] = _mm512_loadu_ps(tile + r * PANEL + v * LANES);
+    for (int v = 0; v < VECTORS; v++) sums[r][v] = load(tile + r * PANEL + v * LANES);
   for (long i = 0; i < count; i++, w += PANEL) {
     Vector weights[VECTORS];
 #pragma GCC unroll 3
     for (int v = 0; v < VECTORS; v++) {
-      weights[v] = _mm512_loadu_ps(w + v * LANES);
-      // Blocks after the first find the weights in the cache.
-      if (FIRST) _mm_prefetch(reinterpret_cast<const char*>(w + 48 * PANEL + v * LANES), _MM_HINT_T0);
+      weights[v] = load(w + v * LANES);
+      // Blocks after the first find the weights in the cache. A line of memory is 16 floats.
+      if (FIRST && v * LANES % 16 == 0) _mm_prefetch(reinterpret_cast<const char*>(w + AHEAD + v * LANES), _MM_HINT_T0);
     }
 #pragma GCC unroll 9
     for (int r = 0; r < R; r++) {
-      Vector one = _mm512_set1_ps(x[r * in + i]);
+      Vector one = all(x[r * in + i]);
 #pragma GCC unroll 3
-      for (int v = 0; v < VECTORS; v++) sums[r][v] = _mm512_fmadd_ps(one, weights[v], sums[r][v]);
+      for (int v = 0; v < VECTORS; v++) sums[r][v] = fused(one, weights[v], sums[r][v]);
     }
   }
 #pragma GCC unroll 9
   for (int r = 0; r < R; r++)
 #pragma GCC unroll 3
-    for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(tile + r * PANEL + v * LANES, sums[r][v]);
+    for (int v = 0; v < VECTORS; v++) store(tile + r * PANEL + v * LANES, sums[r][v]);
 }
+
+// Larger blocks than there are registers for are never asked for, and need no code.
+constexpr int at_most(int rows) { return rows < BLOCK ? rows : BLOCK; }
 
 template <bool FIRST>
 static void add_rows(int rows, const float* x, long in, const float* w, long count, float* tile) {
@@ -56,11 +62,11 @@ static void add_rows(int rows, const float* x, long in, const float* w, long cou
     case 2: return add_block<2, FIRST>(x, in, w, count, tile);
     case 3: return add_block<3, FIRST>(x, in, w, count, tile);
     case 4: return add_block<4, FIRST>(x, in, w, count, tile);
-    case 5: return add_block<5, FIRST>(x, in, w, count, tile);
-    case 6: return add_block<6, FIRST>(x, in, w, count, tile);
-    case 7: return add_block<7, FIRST>(x, in, w, count, tile);
-    case 8: return add_block<8, FIRST>(x, in, w, count, tile);
-    default: return add_block<9, FIRST>(x, in, w, count, tile);
+    case 5: return add_block<at_most(5), FIRST>(x, in, w, count, tile);
+    case 6: return add_block<at_most(6), FIRST>(x, in, w, count, tile);
+    case 7: return add_block<at_most(7), FIRST>(x, in, w, count, tile);
+    case 8: return add_block<at_most(8), FIRST>(x, in, w, count, tile);
+    default: return add_block<BLOCK, FIRST>(x, in, w, count, tile);
   }
 }
 
@@ -74,7 +80,7 @@ struct Packed {
 
   long count() const { return (out + PANEL - 1) / PANEL; }
 
-  // The products of rows [from, to) with one panel, into tile [to - from, 48].
+  // The products of rows [from, to) with one panel, into tile [to - from, PANEL].
   void multiply(Rows x, long from, long to, long panel, float* tile) const {
     const float* w = panels + panel * in * PANEL;
     long rows = to - from, blocks = (rows + BLOCK - 1) / BLOCK;

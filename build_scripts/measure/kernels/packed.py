@@ -1,4 +1,4 @@
-"""Weights packed for the single-precision kernel (packed.hpp): x @ W for few rows, on AVX-512.
+"""Weights packed for the single-precision kernel (packed.hpp): x @ W for few rows.
 
 The result of a row is the same to the last bit, whatever other rows come with it: plain
 decoding, which reads one token a pass, and verification, which reads k + 1, see the same logits.
@@ -12,15 +12,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from build_scripts.measure.kernels.compiling import library
+from build_scripts.measure.kernels.compiling import library, vectors
 
-PANEL = 48
-"""Columns of a panel, as in packed.hpp."""
+
+def panel_columns() -> int:
+    """PANEL of packed.hpp: three vectors. Unavailable where there are no kernels."""
+    return {"AVX-512": 48, "AVX2": 24}[vectors()]
 
 
 @dataclass(frozen=True)
 class Packed:
-    """A matrix [in, out] as panels [ceil(out / 48), in, 48], the last filled up with zeros."""
+    """A matrix [in, out] as panels [ceil(out / P), in, P] of P columns, the last filled up with zeros."""
 
     panels: Tensor
     out: int
@@ -35,15 +37,16 @@ class Packed:
 def pack(matrix: Tensor) -> Packed:
     """Any [in, out] on the CPU, in single precision afterwards."""
     rows, columns = matrix.shape
-    padded = F.pad(matrix.float(), (0, -columns % PANEL))
-    panels = padded.view(rows, -1, PANEL).transpose(0, 1).contiguous()
+    panel = panel_columns()
+    padded = F.pad(matrix.float(), (0, -columns % panel))
+    panels = padded.view(rows, -1, panel).transpose(0, 1).contiguous()
     return Packed(panels, columns)
 
 
 def unpack(packed: Packed) -> Tensor:
     """[in, out] again."""
-    panels, rows, _ = packed.panels.shape
-    return packed.panels.transpose(0, 1).reshape(rows, panels * PANEL)[:, : packed.out]
+    _, rows, _ = packed.panels.shape
+    return packed.panels.transpose(0, 1).reshape(rows, -1)[:, : packed.out]
 
 
 def multiply(x: Tensor, weight: Packed) -> Tensor:

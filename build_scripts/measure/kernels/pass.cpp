@@ -64,9 +64,9 @@ unique_ptr<float[]> floats(long count) { return unique_ptr<float[]>(new float[co
 void normalise(const float* x, const float* gain, float epsilon, long width, float* to) {
   float factor = 1.f / std::sqrt(dot(x, x, width) / width + epsilon);
   for (long i = 0; i < width; i += LANES) {
-    __mmask16 lanes = lanes_below(width, i);
-    Vector scaled = _mm512_mul_ps(load(x + i, lanes), _mm512_set1_ps(factor));
-    store(to + i, lanes, _mm512_mul_ps(scaled, load(gain + i, lanes)));
+    Lanes lanes = lanes_below(width, i);
+    Vector scaled = times(load(x + i, lanes), all(factor));
+    store(to + i, lanes, times(scaled, load(gain + i, lanes)));
   }
 }
 
@@ -74,11 +74,11 @@ void normalise(const float* x, const float* gain, float epsilon, long width, flo
 void rotate(const float* head, const float* cosine, const float* sine, long width, float* to) {
   long half = width / 2;
   for (long i = 0; i < half; i += LANES) {
-    __mmask16 lanes = lanes_below(half, i);
+    Lanes lanes = lanes_below(half, i);
     Vector first = load(head + i, lanes), second = load(head + half + i, lanes);
     Vector c = load(cosine + i, lanes), s = load(sine + i, lanes);
-    store(to + i, lanes, _mm512_fnmadd_ps(second, s, _mm512_mul_ps(first, c)));
-    store(to + half + i, lanes, _mm512_fmadd_ps(first, s, _mm512_mul_ps(second, c)));
+    store(to + i, lanes, fused_less(second, s, times(first, c)));
+    store(to + half + i, lanes, fused(first, s, times(second, c)));
   }
 }
 
@@ -88,41 +88,41 @@ void attend(const float* query, const float* keys, const float* values, long str
   float scale = 1.f / std::sqrt(static_cast<float>(width));
   for (long s = 0; s < seen; s++) scores[s] = dot(query, keys + s * stride, width) * scale;
 
-  Vector largest = _mm512_set1_ps(-INFINITY);
+  Vector largest = all(-INFINITY);
   for (long s = 0; s < seen; s += LANES) {
-    __mmask16 lanes = lanes_below(seen, s);
-    largest = _mm512_mask_max_ps(largest, lanes, largest, load(scores + s, lanes));
+    Lanes lanes = lanes_below(seen, s);
+    largest = larger_in(lanes, largest, load(scores + s, lanes));
   }
-  Vector top = _mm512_set1_ps(_mm512_reduce_max_ps(largest));
-  Vector total = _mm512_setzero_ps();
+  Vector top = all(largest_of(largest));
+  Vector total = zeros();
   for (long s = 0; s < seen; s += LANES) {
-    __mmask16 lanes = lanes_below(seen, s);
-    Vector weights = exponential(_mm512_sub_ps(load(scores + s, lanes), top));
-    total = _mm512_mask_add_ps(total, lanes, total, weights);
+    Lanes lanes = lanes_below(seen, s);
+    Vector weights = exponential(subtract(load(scores + s, lanes), top));
+    total = add_in(lanes, total, weights);
     store(scores + s, lanes, weights);
   }
-  Vector over = _mm512_set1_ps(1.f / _mm512_reduce_add_ps(total));
+  Vector over = all(1.f / sum_of(total));
 
   constexpr long WIDE = 4 * LANES;
   for (long i = 0; i < width; i += WIDE) {
     long count = std::min(WIDE, width - i);
-    Vector mixed[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
-    __mmask16 lanes[4];
-    for (long v = 0; v < 4; v++) lanes[v] = v * LANES < count ? lanes_below(count, v * LANES) : 0;
+    Vector mixed[4] = {zeros(), zeros(), zeros(), zeros()};
+    Lanes lanes[4];
+    for (long v = 0; v < 4; v++) lanes[v] = v * LANES < count ? lanes_below(count, v * LANES) : no_lanes();
     const float* value = values + i;
     for (long s = 0; s < seen; s++, value += stride) {
-      Vector weight = _mm512_set1_ps(scores[s]);
+      Vector weight = all(scores[s]);
 #pragma GCC unroll 4
       for (long v = 0; v < 4; v++)
-        mixed[v] = _mm512_fmadd_ps(weight, load(value + v * LANES, lanes[v]), mixed[v]);
+        mixed[v] = fused(weight, load(value + v * LANES, lanes[v]), mixed[v]);
     }
 #pragma GCC unroll 4
-    for (long v = 0; v < 4; v++) store(to + i + v * LANES, lanes[v], _mm512_mul_ps(mixed[v], over));
+    for (long v = 0; v < 4; v++) store(to + i + v * LANES, lanes[v], times(mixed[v], over));
   }
 }
 
 // Products of x with this thread's panels, tile by tile: done(first row, rows, first column,
-// columns, tile [rows, 48]).
+// columns, tile [rows, PANEL]).
 template <class Matrix, class Done>
 void multiply(const Matrix& w, typename Matrix::Rows x, long rows, float* tile, Done done) {
   Share panels(w.count());
@@ -140,9 +140,9 @@ template <bool ADD>
 void put(const float* tile, long rows, long columns, float* to, long stride) {
   for (long r = 0; r < rows; r++)
     for (long c = 0; c < columns; c += LANES) {
-      __mmask16 lanes = lanes_below(columns, c);
-      Vector sum = _mm512_loadu_ps(tile + r * PANEL + c);
-      if (ADD) sum = _mm512_add_ps(load(to + r * stride + c, lanes), sum);
+      Lanes lanes = lanes_below(columns, c);
+      Vector sum = load(tile + r * PANEL + c);
+      if (ADD) sum = add(load(to + r * stride + c, lanes), sum);
       store(to + r * stride + c, lanes, sum);
     }
 }
@@ -153,7 +153,7 @@ struct PackedRows {
   const float* operator()(const float* x, long, long) { return x; }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef WITH_INT8
 // Rounded, each by the thread whose row it is. Called by all threads, with a barrier inside.
 struct Int8Rows {
   Rounded rounded;
@@ -247,8 +247,8 @@ void run(const Model& model, float* x, long rows, long m, const Cache& cache, in
                  for (long r = 0; r < count; r++)
                    for (long c = 0; c < columns; c += LANES)
                      store(hidden.get() + (from + r) * ffn + column + c, lanes_below(columns, c),
-                           swiglu(_mm512_loadu_ps(gates + r * PANEL + c),
-                                  _mm512_loadu_ps(other + r * PANEL + c)));
+                           swiglu(load(gates + r * PANEL + c),
+                                  load(other + r * PANEL + c)));
                });
       BARRIER
       multiply(matrix<Matrix>(layer.down, ffn, width), as_rows(hidden.get(), tokens, ffn), tokens, tile, add_to_x);
@@ -282,7 +282,7 @@ float read_memory(const void* memory, int64_t bytes, int threads) {
 #pragma omp parallel num_threads(threads) reduction(+ : seen)
   {
     Share lines(bytes / 64);
-    seen += _mm512_reduce_add_ps(
+    seen += sum_of(
         read_stretch(static_cast<const char*>(memory) + 64 * lines.from, 64 * (lines.to - lines.from)));
   }
   return seen;
@@ -305,7 +305,7 @@ void multiply_packed(const float* x, int64_t rows, const void* panels, int64_t i
   product<Packed, PackedRows>(x, rows, panels, in, out, y, threads);
 }
 
-#ifdef __AVX512VNNI__
+#ifdef WITH_INT8
 void pass_int8(const Model* model, float* x, int64_t rows, int64_t m, const Cache* cache, int threads) {
   run<Int8, Int8Rows>(*model, x, rows, m, *cache, threads);
 }
