@@ -36,6 +36,18 @@
     element.focus({ preventScroll: true });
   }
 
+  /* A box whose formula or table is wider than it can be scrolled with the keyboard; one where all is
+     in sight is no stop on the way. How wide a formula is depends on the reader's fonts. */
+  function reachWideBoxes(root) {
+    const watch = new ResizeObserver((entries) => {
+      for (const { target: box } of entries) {
+        if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+        else box.removeAttribute("tabindex");
+      }
+    });
+    for (const box of root.querySelectorAll(".math-box, .table-box")) if (!box.hasAttribute("tabindex")) watch.observe(box);
+  }
+
   /* --- views with scripts of their own, which the first view of a page does not wait for --- */
 
   const fetched = new Map();
@@ -93,6 +105,7 @@
   }
 
   function start() {
+    reachWideBoxes(document);
     const source = document.getElementById("lesson-page");
     if (!source || source.dataset.started) return;
     source.dataset.started = "yes";
