@@ -164,7 +164,11 @@ sys.exit(command.run(argparse.Namespace()))
 def test_whatever_ends_the_process_no_sample_is_lost_or_doubled(tmp_path: Path, number: signal.Signals) -> None:
     """Ended in the middle of the fifth sample, which takes a minute; the same command then takes that one and the rest."""
     command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
-    process = subprocess.Popen([*command, "4"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, "4"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # Tests that run in the background of a shell inherit that Ctrl-C is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
     assert process.stdout is not None and process.stderr is not None
     for _ in range(5):
         process.stdout.readline()
