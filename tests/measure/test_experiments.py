@@ -13,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="measuring needs torch: install the extra [measure]")
 
-from build_scripts.measure import rejection  # noqa: E402
+from build_scripts.measure import machine, rejection  # noqa: E402
 from build_scripts.measure.decoding import decode_plain  # noqa: E402
 from build_scripts.measure.experiments import (  # noqa: E402
     ALL,
@@ -46,7 +46,7 @@ from build_scripts.records.schema import (  # noqa: E402
     TracesRecord,
     hash_of,
 )
-from build_scripts.records.store import file_name, read_record  # noqa: E402
+from build_scripts.records.store import file_name, read_record, write_record  # noqa: E402
 from build_scripts.records.trace import load_traces  # noqa: E402
 from tests.measure.tiny import tiny_context, tiny_subject  # noqa: E402
 
@@ -99,7 +99,11 @@ def context(subject: Subject, tmp_path: Path) -> Context:
 def finished(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> tuple[Context, dict[str, Outcome]]:
     """Every experiment of `all`, in its order, into one folder."""
     context = tiny_context(tmp_path_factory.mktemp("finished"), SETTINGS, subject)
-    return context, {name: module(name).run(context) for name in ALL}
+    with pytest.MonkeyPatch.context() as patch:  # how fast the machine is matters to no test
+        patch.setattr(machine, "BUFFER", {"cpu": 2**20})
+        patch.setattr(machine, "SIDE", {"cpu": 64})
+        patch.setattr(machine, "OPERATIONS", 10**6)
+        return context, {name: module(name).run(context) for name in ALL}
 
 
 # --- the record ---------------------------------------------------------------------------------
@@ -276,16 +280,20 @@ def test_the_same_prompts_are_timed_both_ways(finished: tuple[Context, dict[str,
     assert any(len(cell.speedup.samples) == most for cell in record.cells)
 
 
-def test_speedup_without_what_it_predicts_from_says_what_to_run(context: Context) -> None:
+def test_speedup_without_what_it_predicts_from_says_what_to_run(
+    context: Context, finished: tuple[Context, dict[str, Outcome]]
+) -> None:
     with pytest.raises(speedup.Missing, match=r"curve-cpu-2-cores-a-tiny-one.json; run this first, with the same --out: .* measure curve$"):
         speedup.run(context)
-    curve.run(context)
+    write_record(finished[1]["curve"].record, context.out)
     with pytest.raises(speedup.Missing, match=r"run this first, with the same --out: .* measure acceptance$"):
         batch.run(context)
 
 
-def test_a_record_of_other_weights_predicts_nothing(context: Context) -> None:
-    curve.run(context)
+def test_a_record_of_other_weights_predicts_nothing(
+    context: Context, finished: tuple[Context, dict[str, Outcome]]
+) -> None:
+    write_record(finished[1]["curve"].record, context.out)
     other = replace(context.subject, weights_sha256="3" * 64)
     with pytest.raises(speedup.Missing, match="is of other weights or of another kernel; run this first"):
         speedup.run(replace(context, subject=other))
