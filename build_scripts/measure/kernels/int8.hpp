@@ -34,19 +34,30 @@ static inline float scale_of(const float* from, long count) {
   return largest_of(largest) / (127 * 128);
 }
 
+// An entry of x is 128 · high + low, both in 8 bits, where one instruction adds up the products of
+// four entries of 8 bits; else it has 16 bits, and one instruction adds up the products of two.
 #ifdef __AVX512VNNI__
+using RowEntry = int8_t;
+constexpr long PARTS = 2;
+#else
+using RowEntry = int16_t;
+constexpr long PARTS = 1;
+#endif
 
-// Rounded rows, each of up to `widest` entries. An entry is 128 · high + low, both in 8 bits, since
-// one instruction adds up the products of four entries of 8 bits.
+// One group of `count` floats, which `over` takes to whole numbers, to [PARTS, 64] entries; excess
+// [PARTS]: -128 · the sum of the entries.
+static inline void round_group(const float* from, long count, Vector over, RowEntry* to, int32_t* excess);
+
+// Rounded rows, each of up to `widest` entries.
 struct Rounded {
   long groups;
-  std::vector<int8_t> entries;  // [rows, groups, 2, 64]: high, low
+  std::vector<RowEntry> entries;   // [rows, groups, PARTS, 64], in the order of round_group
   std::vector<float> scales;    // [rows, groups]
-  std::vector<int32_t> excess;  // [rows, groups, 2]: -128 · the sum of the entries
+  std::vector<int32_t> excess;  // [rows, groups, PARTS]
 
   Rounded(long rows, long widest)
       : groups((widest + GROUP - 1) / GROUP),
-        entries(rows * groups * 2 * GROUP), scales(rows * groups), excess(rows * groups * 2) {}
+        entries(rows * groups * PARTS * GROUP), scales(rows * groups), excess(rows * groups * PARTS) {}
 
   // Round one row of `in` floats.
   void round(const float* x, long row, long in) {
@@ -55,23 +66,29 @@ struct Rounded {
       long count = std::min(GROUP, in - start);
       float scale = scale_of(from, count);
       Vector over = all(scale > 0 ? 1.f / scale : 0.f);
-      __m512i sums[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
-      int8_t* to = entries.data() + at * 2 * GROUP;
-      for (long i = 0; i < GROUP; i += LANES) {
-        Lanes lanes = i < count ? lanes_below(count, i) : no_lanes();
-        __m512i whole = _mm512_cvtps_epi32(times(load(from + i, lanes), over));
-        __m512i high = _mm512_srai_epi32(_mm512_add_epi32(whole, _mm512_set1_epi32(64)), 7);
-        __m512i low = _mm512_sub_epi32(whole, _mm512_slli_epi32(high, 7));
-        sums[0] = _mm512_add_epi32(sums[0], high);
-        sums[1] = _mm512_add_epi32(sums[1], low);
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm512_cvtsepi32_epi8(high));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + GROUP + i), _mm512_cvtsepi32_epi8(low));
-      }
+      round_group(from, count, over, entries.data() + at * PARTS * GROUP, excess.data() + at * PARTS);
       scales[at] = scale;
-      for (int part = 0; part < 2; part++) excess[2 * at + part] = -128 * _mm512_reduce_add_epi32(sums[part]);
     }
   }
 };
+
+#ifdef __AVX512VNNI__
+
+// High parts, then low ones.
+static inline void round_group(const float* from, long count, Vector over, int8_t* to, int32_t* excess) {
+  __m512i sums[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+  for (long i = 0; i < GROUP; i += LANES) {
+    Lanes lanes = i < count ? lanes_below(count, i) : no_lanes();
+    __m512i whole = _mm512_cvtps_epi32(times(load(from + i, lanes), over));
+    __m512i high = _mm512_srai_epi32(_mm512_add_epi32(whole, _mm512_set1_epi32(64)), 7);
+    __m512i low = _mm512_sub_epi32(whole, _mm512_slli_epi32(high, 7));
+    sums[0] = _mm512_add_epi32(sums[0], high);
+    sums[1] = _mm512_add_epi32(sums[1], low);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm512_cvtsepi32_epi8(high));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + GROUP + i), _mm512_cvtsepi32_epi8(low));
+  }
+  for (int part = 0; part < 2; part++) excess[part] = -128 * _mm512_reduce_add_epi32(sums[part]);
+}
 
 // One group of R rows: tile += integer products · scale of the column · scale of the row.
 template <int R>
@@ -120,42 +137,21 @@ static inline void add_group(const Rounded& x, long row, long g, const uint8_t* 
 
 #else
 
-// Rounded rows, each of up to `widest` entries, in 16 bits: one instruction adds up the products of
-// two. Those of even and of odd places lie apart, as those of a quad of W come apart when they are
-// widened to 16 bits.
-struct Rounded {
-  long groups;
-  std::vector<int16_t> entries;  // [rows, groups, 2, 32]: of even places, of odd places
-  std::vector<float> scales;     // [rows, groups]
-  std::vector<int32_t> excess;   // [rows, groups]: -128 · the sum of the entries
-
-  Rounded(long rows, long widest)
-      : groups((widest + GROUP - 1) / GROUP),
-        entries(rows * groups * GROUP), scales(rows * groups), excess(rows * groups) {}
-
-  // Round one row of `in` floats.
-  void round(const float* x, long row, long in) {
-    for (long start = 0, at = row * groups; start < in; start += GROUP, at++) {
-      const float* from = x + start;
-      long count = std::min(GROUP, in - start);
-      float scale = scale_of(from, count);
-      Vector over = all(scale > 0 ? 1.f / scale : 0.f);
-      int16_t* to = entries.data() + at * GROUP;
-      int32_t sum = 0;
-      for (long i = 0; i < GROUP; i += LANES) {
-        Lanes lanes = i < count ? lanes_below(count, i) : no_lanes();
-        int32_t whole[LANES];
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(whole), _mm256_cvtps_epi32(times(load(from + i, lanes), over)));
-        for (long j = 0; j < LANES; j++) {
-          to[j % 2 * (GROUP / 2) + (i + j) / 2] = static_cast<int16_t>(whole[j]);
-          sum += whole[j];
-        }
-      }
-      scales[at] = scale;
-      excess[at] = -128 * sum;
+// Those of even places, then those of odd ones: as a quad of W comes apart when it is widened to
+// 16 bits.
+static inline void round_group(const float* from, long count, Vector over, int16_t* to, int32_t* excess) {
+  int32_t sum = 0;
+  for (long i = 0; i < GROUP; i += LANES) {
+    Lanes lanes = i < count ? lanes_below(count, i) : no_lanes();
+    int32_t whole[LANES];
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(whole), _mm256_cvtps_epi32(times(load(from + i, lanes), over)));
+    for (long j = 0; j < LANES; j++) {
+      to[j % 2 * (GROUP / 2) + (i + j) / 2] = static_cast<int16_t>(whole[j]);
+      sum += whole[j];
     }
   }
-};
+  *excess = -128 * sum;
+}
 
 // One group of R rows: tile += integer products · scale of the column · scale of the row.
 template <int R>

@@ -14,9 +14,9 @@ static inline Vector read_stretch(const char* from, long bytes) {
   // A line of memory may take more than one vector.
   auto line = [](const char* at) {
     const float* floats = reinterpret_cast<const float*>(at);
-    Vector all = load(floats);
-    for (long i = LANES; i < 16; i += LANES) all = differing_bits(all, load(floats + i));
-    return all;
+    Vector whole = load(floats);
+    for (long i = LANES; i < 16; i += LANES) whole = differing_bits(whole, load(floats + i));
+    return whole;
   };
   long at = 0;
   for (; at + 256 <= bytes; at += 256)
